@@ -170,3 +170,18 @@ def _options(name):
         "gwet_ac2": ("linear", "quadratic"),
         "krippendorff_alpha": ("nominal", "ordinal", "interval"),
     }.get(name, (None,))
+
+
+@pytest.mark.parametrize(("n_items", "n_clusters"), [(12, 12), (60, 60), (24, 6)])  # posterior, bootstrap, posterior
+def test_an_interval_does_not_hang_on_what_else_is_asked_for(n_items, n_clusters):
+    ratings = np.random.default_rng(3).choice([1.0, 2.0], size=(n_items, 3), p=[0.6, 0.4])
+    ratings[:, 1] = np.where(np.arange(n_items) % 4 == 0, ratings[:, 1], ratings[:, 0])
+    clusters = np.arange(n_items) % n_clusters
+    names = [name for name, one in COEFFICIENTS.items() if not one.two_raters]
+    together = agreement_coefficients(ratings, names, clusters=clusters)
+    for name in names:
+        alone = agreement_coefficients(ratings, [name], clusters=clusters)[name]
+        assert (alone.ci_low, alone.ci_high) == pytest.approx(
+            (together[name].ci_low, together[name].ci_high), nan_ok=True
+        )
+    assert together["krippendorff_alpha"].ci_low < together["krippendorff_alpha"].ci_high

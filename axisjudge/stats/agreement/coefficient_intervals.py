@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,7 +55,8 @@ MOST_CELLS = 4096
 class PatternBootstrap:
     """Multinomial resamples of the items over their rating patterns, drawn once for all coefficients.
 
-    `sums` holds for each coefficient what its patterns add up to, shape (patterns, terms).
+    `sums` holds for each coefficient what its patterns add up to, shape (patterns, terms). Everything is drawn from
+    `rng` as it was given, so that the interval of a coefficient does not hang on which others are asked for with it.
     """
 
     patterns: RatingPatterns
@@ -66,7 +68,7 @@ class PatternBootstrap:
         """The sums of every coefficient in every resample, each of shape (replicates, terms)."""
         counts = self.patterns.counts
         n = round(counts.sum())
-        drawn = self.rng.multinomial(n, counts / n, size=REPLICATES).astype(np.float64)
+        drawn = deepcopy(self.rng).multinomial(n, counts / n, size=REPLICATES).astype(np.float64)
         ends = np.cumsum([sums.shape[1] for sums in self.sums])[:-1]
         return np.split(drawn @ np.column_stack(self.sums), ends, axis=1)
 
@@ -96,7 +98,7 @@ def coefficient_interval(
         else:
             ends = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
     if math.isnan(ends.ci_low):
-        ends = _posterior(coefficient, patterns, sums, bootstrap.rng, ci_level)
+        ends = _posterior(coefficient, patterns, sums, deepcopy(bootstrap.rng), ci_level)
     return ends
 
 
