@@ -30,12 +30,18 @@ Result = TypeVar("Result")
 Brief = TypeVar("Brief")
 
 
+def in_notebook() -> bool:
+    """Whether this process is a notebook's kernel; a script that has loaded ipykernel is none."""
+    kernel = sys.modules.get("ipykernel.kernelapp")
+    return kernel is not None and kernel.IPKernelApp.initialized()
+
+
 def watched(steps: Sequence[Part], name: str, *, delay: float = 0) -> Iterator[Part]:
     """The steps with a bar, on a terminal's standard error and in a notebook, from `delay` seconds on."""
     from tqdm import tqdm
 
     # a report run says TQDM_DISABLE; JupyterLab shows standard error on red, as if something had failed
-    shown: dict[str, Any] = {"file": sys.stdout} if "ipykernel" in sys.modules else {"disable": None}
+    shown: dict[str, Any] = {"file": sys.stdout} if in_notebook() else {"disable": None}
     yield from tqdm(steps, desc=name, leave=False, dynamic_ncols=True, delay=delay, **shown)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of, whole
+from axisjudge.cluster import in_notebook
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import concluded
 from axisjudge.iterating.iteration import Given, calibration_runs
@@ -142,7 +143,7 @@ def improve(
         return forecast.sentence
     forecast.agree()
     work.check_room()
-    watched = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
+    watched = sys.stderr.isatty() or in_notebook() if progress is None else progress
 
     def tell(line: str) -> None:
         if watched:

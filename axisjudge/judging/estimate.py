@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
+from axisjudge.cluster import in_notebook
 from axisjudge.judges.answer import MAYBE_PAID, NOT_SENT
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens
@@ -160,7 +161,7 @@ def asked_yes(question: str) -> bool:
         print(prompt, end="", file=sys.stderr, flush=True)
         return _is_yes(sys.stdin.readline())
     try:
-        return "ipykernel" in sys.modules and _is_yes(input(prompt))
+        return in_notebook() and _is_yes(input(prompt))
     except (EOFError, NotImplementedError):  # the latter is what a kernel raises that takes no input
         return False
 

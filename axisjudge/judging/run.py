@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError, printable
+from axisjudge.cluster import in_notebook
 from axisjudge.judges.answer import Answer, Reply, fault_of, keepable, lost, question_and_interaction
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
@@ -150,7 +151,7 @@ class Progress:
 
     def __init__(self, plan: JudgingPlan, *, show: bool | None) -> None:
         self.plan = plan
-        self.show = sys.stderr.isatty() or "ipykernel" in sys.modules if show is None else show
+        self.show = sys.stderr.isatty() or in_notebook() if show is None else show
         costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
         self.delay = 0.0 if show or costs or sys.stderr.isatty() else 1.0
         self._waiting: dict[str, float] = {}
@@ -161,7 +162,7 @@ class Progress:
         from tqdm import tqdm
 
         hidden: dict[str, Any] = {} if self.show else {"disable": True}  # where it is shown, TQDM_DISABLE may say no
-        file = sys.stdout if "ipykernel" in sys.modules else None  # JupyterLab shows standard error on red
+        file = sys.stdout if in_notebook() else None  # JupyterLab shows standard error on red
         how: dict[str, Any] = {"unit": " ratings", "delay": self.delay, "dynamic_ncols": True, "file": file}
         self.bar = tqdm(total=self.plan.n_ratings, **how, **hidden)
         return self

@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -416,7 +415,7 @@ def test_a_notebook_that_nobody_sits_at_says_no(error, monkeypatch):
         raise error
 
     monkeypatch.setattr("sys.stdin", None)
-    monkeypatch.setitem(sys.modules, "ipykernel", io)
+    monkeypatch.setattr(estimate, "in_notebook", lambda: True)
     monkeypatch.setattr("builtins.input", nobody)
     assert estimate.asked_yes("Spend it?") is False
     monkeypatch.setattr("builtins.input", lambda prompt: "y")
