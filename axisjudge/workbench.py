@@ -226,3 +226,24 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file of which nobody ever finds a part, whenever this is ended and whoever else writes it."""
     with whole_or_not_at_all(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
+
+
+def write_markup(path: str | Path, markup: str) -> Path:
+    """Write a page (HTML, XML) as a file, over an earlier one but over nothing else; where it stands.
+
+    Raises
+    ------
+    InputError
+        Another file stands there, such as the ratings, or it cannot be written.
+    """
+    target = Path(path)
+    try:
+        if target.is_file():
+            with target.open("rb") as file:
+                if (head := file.read(64).lstrip()) and not head.startswith(b"<"):
+                    raise InputError(str(path), "is there already and no page", cure="choose another name")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(markup, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(str(path), f"cannot be written ({error.strerror or error})") from error
+    return target

@@ -108,9 +108,9 @@ def _decide(
         unread=[file.reason for file in show.account.refused],
     )
     if asked.junit is not None:
-        from axisjudge.explorer.page import written
+        from axisjudge.workbench import write_markup
 
-        written(asked.junit, junit(decided))
+        write_markup(asked.junit, junit(decided))
     if asked.summary is not None:
         asked.summary.parent.mkdir(parents=True, exist_ok=True)
         with asked.summary.open("a", encoding="utf-8") as file:

@@ -108,9 +108,9 @@ def check(
     )
     decisions = decide(result.read, require)
     if html is not None:
-        from axisjudge.explorer.page import written
+        from axisjudge.workbench import write_markup
 
-        written(html, result.page())
+        write_markup(html, result.page())
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         show.as_json({**result.to_dict(), "requirements": known})
@@ -456,7 +456,8 @@ def confidence(
         return
     short = ("judge", "source", "n", "accuracy", "confidence", "miscalibration", "discrimination", "ece", "auroc")
     cells = ({**judge.row(), "accuracy": in_cell(judge.right), "auroc": in_cell(judge.auc)} for judge in result.judges)
-    show.table([{name: row[name] for name in short} for row in cells], "Confidence against labels (95% intervals)")
+    level = "".join(f" ({each.right.ci_level:.0%} intervals)" for each in result.judges[:1])
+    show.table([{name: row[name] for name in short} for row in cells], f"Confidence against labels{level}")
     show.lines(result.sentences, apart=True)
     show.standing(judged)
 

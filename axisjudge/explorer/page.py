@@ -24,6 +24,7 @@ from axisjudge.figures.markup import csp_hash
 from axisjudge.labels.decisions import SUFFIX, TAKEN_BACK
 from axisjudge.sharing import shared
 from axisjudge.verdict import OPEN
+from axisjudge.workbench import write_markup
 
 _WELCOME = (
     "You will read runs of an AI agent, step by step, and say for each of five capabilities whether the agent used it "
@@ -48,7 +49,7 @@ def write_page(path: str | Path, session: Session, secrets: Counter[str] | None 
         The file cannot be written.
     """
     counted = Counter[str]() if secrets is None else secrets
-    return written(path, page_html(session, counted if redact else None))
+    return write_markup(path, page_html(session, counted if redact else None))
 
 
 def page_html(session: Session, secrets: Counter[str] | None = None) -> str:
@@ -103,27 +104,6 @@ def page_of(
         data=data,
         rest=rest,
     )
-
-
-def written(path: str | Path, page: str) -> Path:
-    """Write a page as a file, over an earlier one but over nothing else; where it stands.
-
-    Raises
-    ------
-    InputError
-        Another file stands there, such as the ratings, or it cannot be written.
-    """
-    target = Path(path)
-    try:
-        if target.is_file():
-            with target.open("rb") as file:
-                if (head := file.read(64).lstrip()) and not head.startswith(b"<"):
-                    raise InputError(str(path), "is there already and no page", cure="choose another name")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(str(path), f"cannot be written ({error.strerror or error})") from error
-    return target
 
 
 def embedded(content: Any) -> str:
@@ -207,7 +187,7 @@ def write_explorer(path: str | Path, grid: Grid, secrets: Counter[str] | None = 
         More runs than a file holds, or the file cannot be written.
     """
     counted = secrets if secrets is not None else Counter()
-    return written(path, explorer_html(grid, counted if redact else None))
+    return write_markup(path, explorer_html(grid, counted if redact else None))
 
 
 def explorer_html(grid: Grid, secrets: Counter[str] | None = None) -> str:

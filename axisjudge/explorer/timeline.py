@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from axisjudge.explorer.page import embedded, page_of, written
+from axisjudge.explorer.page import embedded, page_of
 from axisjudge.explorer.shown import shown_run
 from axisjudge.scores.axis.result import AxisResult, deductions
 from axisjudge.scores.axis.transcript.entries import Entry
 from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction, run_of_trajectory
 from axisjudge.sharing import shared
 from axisjudge.trajectory import Step, Trajectory
+from axisjudge.workbench import write_markup
 
 _PERSON = "person"
 
@@ -46,7 +47,7 @@ def write_timeline(
         The file cannot be written.
     """
     counted = Counter[str]() if secrets is None else secrets
-    return written(path, timeline_html(runs, opened, counted if redact else None))
+    return write_markup(path, timeline_html(runs, opened, counted if redact else None))
 
 
 def timeline_html(

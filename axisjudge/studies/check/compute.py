@@ -203,7 +203,7 @@ def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estim
     known = ~np.isnan(codes) & ~np.isnan(truth)
     overlap = share(np.where(either & known, (codes == 1) & (truth == 1), np.nan), votes, level)
     right, words = np.where(truth == 1, caught, passed), (votes.question.passing, votes.question.failing)
-    said = np.array([None if code != code else words[int(code)] for code in truth.tolist()], dtype=object)
+    said = np.array([*words, None], dtype=object)[np.nan_to_num(truth, nan=2).astype(int)]
     return {
         "sensitivity": share(caught, votes, level),
         "specificity": share(passed, votes, level),
