@@ -20,7 +20,7 @@ from axisjudge.judges.answer import MAYBE_PAID, NOT_SENT
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens
 from axisjudge.judges.remote import STATED_COST, RemoteJudge
-from axisjudge.judging.inquiry import CHARACTERS_PER_TOKEN, EMPTY_RUN
+from axisjudge.judging.inquiry import CHARACTERS_PER_TOKEN, NO_MESSAGES
 from axisjudge.judging.plan import Call, JudgingPlan, RunOptions
 from axisjudge.results import Result
 
@@ -100,7 +100,9 @@ def _is_paid() -> pl.Expr:
     import polars as pl
 
     asked = pl.col("rater_kind").is_in(["llm", "decision_model"]) | (pl.col("cost_usd") > 0).fill_null(value=False)
-    others = (pl.col("flags").list.contains(flag).fill_null(value=False) for flag in ("replayed", EMPTY_RUN, NOT_SENT))
+    others = (
+        pl.col("flags").list.contains(flag).fill_null(value=False) for flag in ("replayed", NO_MESSAGES, NOT_SENT)
+    )
     return asked & ~pl.any_horizontal(*others)
 
 

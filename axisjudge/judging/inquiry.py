@@ -22,7 +22,7 @@ CHARACTERS_PER_TOKEN = 4.0
 #: Tokens that a verdict with its reason usually takes.
 USUAL_REPLY = 500
 #: Flag of the rating of a run without messages.
-EMPTY_RUN = "empty_run"
+NO_MESSAGES = "empty_run"
 #: What providers add to a prompt: the schema of the answer, roles, their own words on tools.
 FRAME_BYTES = 8_000
 
@@ -159,7 +159,7 @@ def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
     """
     ending = trajectory.termination
     if axis != "termination" or ending is None:
-        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=(EMPTY_RUN,))
+        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=(NO_MESSAGES,))
     word: Word = "incorrect" if "error" in ending.lower() else "uncertain"
     reason = f"The run holds no message, and its source says that it ended with {ending}."
-    return Answer("ok", word, rationale=reason, flags=(EMPTY_RUN,))
+    return Answer("ok", word, rationale=reason, flags=(NO_MESSAGES,))
