@@ -31,6 +31,7 @@ from axisjudge.stats.proportions import (
     clopper_pearson_interval,
     cluster_codes,
     clustered_ends,
+    lean_to_unseen,
     score_interval,
     share_at,
     t_quantile,
@@ -244,12 +245,15 @@ def standardised_share(
     items = (whole or 1.0) / float(parts.sum()) / spread.design_effect
     of_strata = (share**2 / k).sum() ** 2 / (share**4 / k**2 / np.maximum(k - 1, 1)).sum()
     degrees = min(spread.degrees, float(of_strata) + PRIOR_DEGREES)
-    if cells.sum(axis=0).max() <= 1 and min(y.sum(), y.size - y.sum()) < FEWEST_FOR_WILSON:
+    lean, weight, alone = spread.lean, (share / n)[stratum], cells.sum(axis=0).max() <= 1
+    if not alone:
+        hits, sizes = np.bincount(groups, weights=weight * y), np.bincount(groups, weights=weight)
+        lean = lean_to_unseen(lean, estimate, hits, sizes)
+    if alone and min(y.sum(), y.size - y.sum()) < FEWEST_FOR_WILSON:
         items = min(items, 1 / float((share**2 / n).sum()))
         (low, high), name = clopper_pearson_interval(estimate * items, items, ci_level=ci_level), "Clopper-Pearson"
     else:
-        low, high = clustered_ends(estimate, items, degrees, spread.lean, ci_level)
-        name = "Wilson"
+        (low, high), name = clustered_ends(estimate, items, degrees, lean, ci_level), "Wilson"
     return result(
         estimate=estimate,
         ci_low=float(low),
@@ -258,7 +262,7 @@ def standardised_share(
         effective_clusters=spread.effective_clusters,
         design_effect=y.size / items,
         degrees=degrees,
-        lean=spread.lean,
+        lean=lean,
     )
 
 

@@ -229,8 +229,7 @@ def bounded_share(
     if unseen:
         of_more, size = by_number(groups)[0], of_ways[0]
         hits = np.bincount(of_more, weights=number * weight * outcome)[np.bincount(of_more) > 0]
-        most, least = (float((side / np.maximum(size, size.mean())).max()) for side in (hits, size - hits))
-        lean = replace(lean, above=(1 - share) * (1 - most), below=share * (1 - least), clusters=size.size)
+        lean = lean_to_unseen(lean, share, hits, size)
     low, high = clustered_ends(share, items, variance.degrees, lean, ci_level)
     method = f"Wilson at n / {n / items:.2f}, t on {variance.degrees:.1f} degrees"
     of_clusters = partial(result, design_effect=n / items, degrees=variance.degrees, lean=lean)
@@ -253,6 +252,13 @@ def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, st
     if min(ones, n - ones) < FEWEST_FOR_WILSON:
         return *clopper_pearson_interval(ones, n, ci_level=ci_level), "Clopper-Pearson"
     return *wilson_interval(ones, n, ci_level=ci_level), "Wilson"
+
+
+def lean_to_unseen(lean: Lean, share: float, hits: ArrayLike, sizes: ArrayLike) -> Lean:
+    """`lean` with what a share would move by if all clusters were of a kind that none of those seen is."""
+    n_hits, size = np.asarray(hits, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    most, least = (float((side / np.maximum(size, size.mean())).max()) for side in (n_hits, size - n_hits))
+    return replace(lean, above=(1 - share) * (1 - most), below=share * (1 - least), clusters=size.size)
 
 
 def clustered_ends(share: float, n: float, degrees: float, lean: Lean, ci_level: float) -> tuple[float, float]:

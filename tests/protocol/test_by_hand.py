@@ -266,7 +266,9 @@ def test_sides_and_fingerprints_of_yesterday_are_those_of_today() -> None:
     ways = [int(sha256(f"s{n}".encode()).hexdigest()[:6], 16) / 16**6 for n in range(60)]
     assert [thirds.side_of(str(n)) for n in range(60)] == ["a" if w < 0.25 else "b" if w < 0.5 else "c" for w in ways]
     (one,) = trajectories(1)
-    text = '[[["user", "Please renew book 0.", []], ["assistant", "", []]], "user_stop"]'
+    steps = (one.steps[0].model_copy(update={"content": "Bitte Buch 0 verlängern."}), *one.steps[1:])
+    one = one.model_copy(update={"steps": steps})
+    text = '[[["user", "Bitte Buch 0 verlängern.", []], ["assistant", "", []]], "user_stop"]'
     assert fingerprint(one) == sha256(text.encode()).hexdigest()[:16]
 
 

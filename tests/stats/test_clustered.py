@@ -378,6 +378,34 @@ def test_a_share_is_carried_to_another_mix_as_its_strata_weigh():
     assert (turned.ci_low, turned.ci_high) == pytest.approx((1 - found.ci_high, 1 - found.ci_low))
 
 
+@pytest.mark.parametrize("word", [0.0, 1.0])
+def test_at_the_sample_s_own_mix_clusters_that_end_alike_leave_as_much_open_as_the_share_itself(word):
+    """20 tasks of which none failed say of tasks that fail as a whole only that they are rarer than one in seven."""
+    y, task = np.full(80, word), np.repeat(np.arange(20), 4)
+    plain = clustered_proportion(y, task)
+    mixed = standardised_share(y, np.tile(np.array(list("aabb"), dtype=object), 20), {"a": 1, "b": 1}, task)
+    assert (mixed.ci_low, mixed.ci_high) == pytest.approx((plain.ci_low, plain.ci_high))
+    assert mixed.design_effect == pytest.approx(plain.design_effect)
+    assert mixed.ci_high - mixed.ci_low == pytest.approx(1 - 0.05 ** (1 / 20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_tasks", "rate"), [(15, 0.15), (30, 0.04), (60, 0.04)])
+def test_a_share_in_another_mix_is_covered_where_tasks_end_much_alike(n_tasks, rate):
+    """.867 to .903 of 300 without what unseen tasks may be; tasks share their luck over agents of unlike rates."""
+    rng = np.random.default_rng(77)
+    mix, rates = {"x": 0.6, "y": 0.3, "z": 0.1}, {"x": rate, "y": rate / 2, "z": rate * 2}
+    truth, covered = sum(mix[name] * rates[name] for name in mix), 0
+    for _ in range(400):
+        task = np.repeat(np.arange(n_tasks), 1 + rng.poisson(3, n_tasks))
+        agent = np.array(list("xyz"), dtype=object)[rng.choice(3, task.size, p=[0.2, 0.3, 0.5])]
+        mean = np.array([rates[name] for name in agent])
+        fails = scipy_stats.beta.ppf(rng.random(n_tasks)[task], 2 * mean, 2 * (1 - mean))
+        share = standardised_share((rng.random(task.size) < fails).astype(float), agent, mix, task)
+        covered += math.isnan(share.ci_low) or share.ci_low <= truth <= share.ci_high
+    assert covered >= 0.93 * 400
+
+
 def test_a_mix_of_what_the_sample_lacks_is_refused():
     y, domain = np.tile([1.0, 0.0], 20), np.repeat(np.array(["x", "y"], dtype=object), [36, 4])
     nowhere = standardised_share(y, domain, {"x": 0.5, "z": 0.4, "w": 0.1})

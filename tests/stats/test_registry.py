@@ -351,6 +351,7 @@ PARTS = {
         "more_for_half_width",
         "score_interval",
         "clustered_ends",
+        "lean_to_unseen",
     ),
     *("any_judge_rate", "coincidence_test", "consensus_rate", "independent_panel", "reference_ranks"),
     *(
