@@ -23,12 +23,13 @@ from axisjudge.imports.items import makers, named_after, telling_apart
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
 from axisjudge.imports.recognise import TRIED_ON, may_answer, recognise, rows_to_try, texts, who
 from axisjudge.labels import own
-from axisjudge.labels.formats import Terms, argilla, failure_sets, label_studio
+from axisjudge.labels.formats import Terms, argilla, crowd_kit, failure_sets, label_studio
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
 from axisjudge.labels.own import Read
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
-from axisjudge.ratings.edge import alike
+from axisjudge.ratings.edge import alike, with_families
 from axisjudge.readers import inspect_logs, read_trajectories
+from axisjudge.sharing import plain_cell
 from axisjudge.verdict import IDENTITY, Rating
 
 #: Forms whose ratings state all themselves, and forms whose columns may be named.
@@ -157,7 +158,8 @@ def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions,
     ):
         return error
     ways = _one_column_each(str(named[0]), sheet)
-    return tried(InputError(error.where, error.rule, error.found, error.cure, ways), attempt) if ways else error
+    with_ways = tried(InputError(error.where, error.rule, error.found, error.cure, ways), attempt)
+    return with_ways if with_ways.ways else error  # what was guessed and leads nowhere tells nobody anything
 
 
 #: Columns that are proposed one by one.
@@ -343,11 +345,14 @@ def _with_families(ratings: pl.DataFrame, options: ImportOptions) -> pl.DataFram
         if strangers := sorted(named.keys() - set(ratings["rater"])):
             there = ", ".join(sorted(set(ratings["rater"])))
             raise InputError(option, f"names a rater that is not here; there are {there}", strangers[0])
+    if options.kinds:  # a person's family is none of a model's, nor where a confidence is from
+        kind = pl.col("rater").replace_strict(dict(options.kinds), default=pl.col("rater_kind"), return_dtype=pl.String)
+        same = [
+            pl.when(kind == pl.col("rater_kind")).then(name).alias(name) for name in ("family", "confidence_source")
+        ]
+        ratings = with_families(ratings.with_columns(*same, rater_kind=kind))
     family = pl.col("rater").replace_strict(dict(options.families), default=pl.col("family"), return_dtype=pl.String)
-    kind = pl.col("rater").replace_strict(dict(options.kinds), default=pl.col("rater_kind"), return_dtype=pl.String)
-    return ratings.with_columns(
-        family=family if options.families else "family", rater_kind=kind if options.kinds else "rater_kind"
-    )
+    return ratings.with_columns(family=family) if options.families else ratings
 
 
 def _with_draw(imported: Imported, options: ImportOptions) -> Imported:
@@ -463,6 +468,10 @@ def _sheet(path: Path, sheet: sheets.ReadTable, options: ImportOptions) -> Impor
         sheet = sheets.ReadTable(sheet.taken(kept[_NUMBER]).columns, (*sheet.notes, note), outer)
     if (known := _of_tool(path, list(sheet.columns), sheet.rows)) is not None:
         return known
+    if {*crowd_kit.COLUMNS, *crowd_kit.OURS} <= sheet.columns.keys():  # `task` says run and question once more
+        own = {name: [plain_cell(str(cell or "")) for cell in cells] for name, cells in sheet.columns.items()}
+        columns = {name: cells for name, cells in own.items() if name != "task"}
+        sheet = sheets.ReadTable(columns, sheet.notes, sheet.outer)
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".xlsx": "excel"}.get(path.suffix, "json")
     names_none = len(options.question) > 1  # several questions told choose among those of the file
     return read_table(path, sheet, replace(options, question=()) if names_none else options, form)

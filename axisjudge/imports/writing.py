@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,9 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.families import family_of
 from axisjudge.imports.inspect_scores import score_metadata, score_value
+from axisjudge.imports.judgement import KINDS
 from axisjudge.labels.formats import FORMATS, Terms, export_labels
 from axisjudge.labels.own import ratings_of, write_own_csv, write_own_jsonl
 from axisjudge.sharing import shared_frame, shared_runs
@@ -80,10 +83,27 @@ def export_ratings(
         return Written(write_own_jsonl(records, Terms()).encode(), len(records))
     if form == "inspect":
         return _inspect(records, runs)
-    made = export_labels(records, form, Terms(trajectories=runs))
-    options = made.import_terms.as_options
-    notes = [f"to import it again: {' '.join(options)}"] if options else []
-    return Written(made.text.encode(), len(records), tuple(notes), made.lost)
+    lost = [rating for rating in records if rating.status != "ok" and rating.rater_kind != "human"]
+    kept = [rating for rating in records if rating.status == "ok" or rating.rater_kind == "human"]
+    if not kept:
+        raise InputError("ratings", "hold no verdict to export, all were lost", cure="csv, jsonl and parquet hold them")
+    made = export_labels(kept, form, Terms(trajectories=runs))
+    why = ", ".join(sorted({rating.status for rating in lost}))
+    notes = [f"{len(lost)} ratings of judges without a verdict ({why}) are left out: {form} holds none"] if lost else []
+    if options := [*made.import_terms.as_options, *_who_rated(kept)]:
+        notes.append(f"to import it again: {' '.join(options)}")
+    return Written(made.text.encode(), len(kept), tuple(notes), made.lost)
+
+
+def _who_rated(ratings: Sequence[Rating]) -> list[str]:
+    """What each rater is, as an import is told it, where not all are people: these formats are of people's labels."""
+    raters = sorted({(rating.rater, rating.rater_kind, rating.family) for rating in ratings})
+    if all(kind == "human" for _, kind, _ in raters):
+        return []
+    told = [("--kind", f"{name}={kind}") for name, kind, _ in raters if kind in KINDS]
+    known = {"human", "rules"}
+    told += [("--family", f"{name}={of}") for name, _, of in raters if of not in {*known, family_of(name) or name}]
+    return [shlex.join(each) for each in told]
 
 
 def _inspect(ratings: Sequence[Rating], runs: Mapping[str, Trajectory]) -> Written:

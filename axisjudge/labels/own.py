@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -196,8 +197,9 @@ class Terms(Naming):
     @property
     def as_options(self) -> list[str]:
         """The rater and the scales as a command is told them."""
-        rater = [f"--rater {self.rater!r}"] if self.rater else []
-        return rater + [f"--scale {question}={scale}" for question, scale in self.scales.items()]
+        options = [("--rater", self.rater)] if self.rater else []
+        options += [("--scale", f"{question}={scale}") for question, scale in self.scales.items()]
+        return [shlex.join(each) for each in options]
 
 
 def by_person(rater: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 
 import polars as pl
 import pytest
@@ -123,3 +124,50 @@ def test_unknown_formats_and_no_ratings_are_refused():
     for form in EXPORTS:
         with pytest.raises(InputError, match="none to export"):
             export_ratings(ratings().clear(), form)
+
+
+def votes_of(*raters):
+    """Raters who say one after the other correct and incorrect of two runs, one of them named as a formula begins."""
+    return ratings_frame(
+        Rating(trajectory_id=run, cluster_id=run, question="sequencing", verdict=words[at % 2], **who)
+        for run, words in {"=1+1": ("correct", "incorrect"), "b": ("incorrect", "correct")}.items()
+        for at, who in enumerate(raters)
+    )
+
+
+def _options(told):
+    words = shlex.split(told)
+    given = {"--kind": {}, "--family": {}}
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        name, _, of = value.partition("=")
+        given[option][name] = of
+    return {"kinds": given["--kind"], "families": given["--family"]}
+
+
+RATERS = (
+    WHO,
+    {"rater": "mine, own", "rater_kind": "llm", "family": "google"},
+    {"rater": "checks", "rater_kind": "rules", "family": "rules"},
+    {"rater": "ann", "rater_kind": "human", "family": "human"},
+)
+
+
+@pytest.mark.parametrize("form", ["label-studio", "argilla", "crowd-kit", "alttest"])
+def test_judges_come_back_as_judges_by_the_options_that_an_export_names_and_their_lost_calls_are_counted(
+    tmp_path, form
+):
+    given = votes_of(*RATERS)
+    lost = votes_of(WHO).with_columns(
+        status=pl.lit("api_error"), verdict=pl.lit(None, dtype=pl.String), question=pl.lit("termination")
+    )
+    written = export_ratings(pl.concat([given, lost]), form)
+    assert written.n_ratings == given.height
+    assert any(note.startswith("2 ratings of judges without a verdict (api_error)") for note in written.notes)
+    path = tmp_path / f"out.{'csv' if form == 'crowd-kit' else 'json'}"
+    path.write_bytes(written.content)
+    (told,) = (note.partition(": ")[2] for note in written.notes if note.startswith("to import it again"))
+    back = import_ratings([path], ImportOptions(**_options(told)), with_draw=False).ratings
+    core = ["item_id", "question", "rater", "rater_kind", "family", "verdict", "cluster_id"]
+    assert back.select(core).sort(core).equals(given.select(core).sort(core))
+    with pytest.raises(InputError, match="all were lost"):
+        export_ratings(lost, form)

@@ -19,7 +19,8 @@ from axisjudge.sharing import safe_cell
 from axisjudge.verdict import Rating
 
 COLUMNS = ("task", "worker", "label")
-_OURS = ("trajectory_id", "step_index", "question", "scale")
+#: Columns of ours beside them.
+OURS = ("trajectory_id", "step_index", "question", "scale")
 
 
 def recognises(heads: Sequence[str]) -> bool:
@@ -39,7 +40,7 @@ def read_crowd_kit(path: Path, terms: Terms) -> Read:
     heads = list(rows[0]) if rows else list(COLUMNS)
     if not recognises(heads):
         raise InputError(str(path), f"needs the columns {', '.join(COLUMNS)}", heads)
-    if unknown := [head for head in heads if head not in (*COLUMNS, *_OURS)]:
+    if unknown := [head for head in heads if head not in (*COLUMNS, *OURS)]:
         raise InputError(str(path), "a column would be lost", unknown[0], "leave it out")
     ratings = [_label(f"{path}:{number}", row, terms) for number, row in enumerate(rows, start=2)]
     return finished(ratings), []
@@ -68,7 +69,7 @@ def write_crowd_kit(ratings: Sequence[Rating], _: Terms) -> str:
     """One row a label."""
     out = io.StringIO(newline="")
     sheet = csv.writer(out, lineterminator="\n")
-    sheet.writerow((*COLUMNS, *_OURS))
+    sheet.writerow((*COLUMNS, *OURS))
     for label in ratings:
         step = "" if label.step_index is None else label.step_index
         task, word = f"{label.item_id}::{label.question}", label.verdict if label.value is None else label.value
