@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.labels.panel import BY_PERSON
 from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, in_random_order, set_drawn, with_plan
 from axisjudge.ratings.edge import BY_JUDGE, WHOLE_RUN
@@ -66,11 +66,10 @@ def labelled_items(labels: pl.DataFrame, ratings: pl.DataFrame, judges: Sequence
     people = _first(labels).filter(BY_PERSON)
     rated = _first(ratings).filter(BY_JUDGE & ~BY_PERSON)
     names = sorted(rated["rater"].unique())
-    if absent := [judge for judge in judges if judge not in names]:
-        raise InputError("judge", f"must be one of {', '.join(names)}", absent[0])
-    names = list(judges) or names
-    if people.is_empty() or not names:
-        raise InputError("adjudication", "needs labels of people and ratings of judges")
+    for where, missing, who in (("labels", people.is_empty(), "people"), ("ratings", not names, "judges")):
+        if missing:
+            raise InputError(where, f"must be of whole trajectories by {who}, and none is")
+    names = [one_of("judge", judge, names) for judge in judges] or names
     verdicts: defaultdict[Item, dict[str, str | None]] = defaultdict(dict)
     for run, question, rater, verdict in rated.select(_COLUMNS).iter_rows():
         verdicts[run, question][rater] = verdict
@@ -179,6 +178,14 @@ def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: 
         if item in decided and decided[item].after != label.verdict:
             raise InputError("decisions", "an item was decided twice, in different ways", " ".join(item))
         drawn = planned[item]
+        if drawn.stratum != items[item].stratum:
+            cure = "name the labels, ratings and judges that the queue was drawn from"
+            raise InputError(
+                "plan",
+                f"has {' '.join(item)} as {drawn.stratum}",
+                f"{items[item].stratum} by these labels and judges",
+                cure,
+            )
         decided[item] = AdjudicatedItem(
             item, items[item].key, label.verdict, str(drawn.stratum), float(drawn.probability or 1.0)
         )

@@ -136,6 +136,16 @@ def test_words_that_take_no_side_are_in_no_accuracy():
     assert accuracies[0].after.rate.estimate == pytest.approx(accuracies[1].after.rate.estimate)
 
 
+def test_a_queue_is_read_by_the_judges_that_it_was_drawn_with():
+    """By one judge alone other items are contested than by two, and the chances of the queue would be of others."""
+    truth, key, judges = world(np.random.default_rng(4))
+    labels, ratings = map(ratings_frame, tables(key, judges))
+    queue = adjudication_queue(items := labelled_items(labels, ratings), seed=1)
+    assert adjudicate(items, decided(queue, truth), queue)
+    with pytest.raises(InputError, match="judges that the queue was drawn from"):
+        adjudicate(labelled_items(labels, ratings, ["judge-0"]), decided(queue, truth), queue)
+
+
 def test_who_is_in_the_queue():
     said = {
         "r1": ("correct", "incorrect"),
