@@ -28,6 +28,7 @@ from axisjudge.studies.located.counts import (
     decided_by,
     faults_found,
     faults_met,
+    faults_not_met,
     kind_counts,
     partings,
     share_found,
@@ -185,11 +186,12 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
     """Located faults, and how many of them each judge finds: on their axis, at their step, on any axis."""
 
     _rows = "faults", _FAULTS
-    _keys = ("faults", "within")
+    _keys = ("faults", "within", "left_out")
 
     faults: tuple[FaultsFound, ...]
     within: int
     together: Estimate
+    left_out: dict[str, int]
 
     @property
     def answer(self) -> str:
@@ -199,7 +201,7 @@ class FaultsByJudge(Part, name="faults", caption="Located faults, and how many o
     @property
     def compared(self) -> str:
         """What is found, on the axis and at the step, by the last version of the rules and every other judge."""
-        return say.faults_sentence(self.faults)
+        return f"{say.faults_sentence(self.faults)} {say.left_out_sentence(self.left_out)}".strip()
 
     def plot(self, ax: theme.Axes | None = None, *, by_axis: bool = False) -> theme.Axes:
         """Share of located faults that the last judge finds on their axis: a row a set and labeller, or each axis."""
@@ -236,7 +238,8 @@ def faults_by_judge(judged: JudgedRuns, *, within: int = 1, ci_level: float = 0.
     rows = tuple(faults_found(met, within=within, ci_level=ci_level))
     last = list(dict.fromkeys(one.judge for one in rows))[-1:]
     together = share_found(met, "".join(last), ci_level)
-    return FaultsByJudge(rows, within, together, kind=judged.kind, made_up=judged.made_up)
+    left_out = faults_not_met(judged.verdicts, judged.labels, met)
+    return FaultsByJudge(rows, within, together, left_out, kind=judged.kind, made_up=judged.made_up)
 
 
 class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty where one says nothing of such runs"):

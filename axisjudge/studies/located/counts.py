@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import one_of
+from axisjudge.checks import InputError, one_of
 from axisjudge.datasets.votes import published_findings, published_reading, published_verdicts
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_MARGIN
 from axisjudge.labels.agentrx import ANY_STEP
@@ -66,6 +66,9 @@ def load_located(
     """
     if trajectories:
         return _own(trajectories, ratings, judges, tools)
+    if ratings:
+        cure = "name the runs they are of with trajectories"
+        raise InputError("ratings", "faults are located in runs, and none are named", ratings, cure)
     if one_of("source", source, ("published", "demo")) == "demo":
         return _demo()
     table, runs = published_verdicts(subset)
@@ -233,6 +236,16 @@ class FaultsFound(Result):
     not_applicable: Estimate
 
 
+_IS_FAULT = (pl.col("verdict") == "incorrect") & pl.col("question").is_in([*AXES, ANY_STEP])
+
+
+def faults_not_met(table: pl.DataFrame, labels: pl.DataFrame, met: pl.DataFrame) -> dict[str, int]:
+    """Of each judge how many located faults have no verdict of it on their axis, and so count nowhere."""
+    n_faults = labels.filter(_IS_FAULT).height
+    missed = {judge: n_faults - met.filter(pl.col("judge") == judge).height for judge in table["judge"].unique().sort()}
+    return {judge: count for judge, count in missed.items() if count}
+
+
 def faults_met(table: pl.DataFrame, labels: pl.DataFrame, *, within: int) -> pl.DataFrame:
     """A row for each labeller's fault and judge of the same run; of the labels only `incorrect` counts.
 
@@ -244,7 +257,7 @@ def faults_met(table: pl.DataFrame, labels: pl.DataFrame, *, within: int) -> pl.
     InputError
         Two verdicts of one labeller, or of one judge, on one run and axis.
     """
-    faults = labels.filter(pl.col("verdict") == "incorrect", pl.col("question").is_in([*AXES, ANY_STEP]))
+    faults = labels.filter(_IS_FAULT)
     for rows, who in ((faults, "rater"), (table, "judge")):
         once(rows, who, "trajectory_id", "question", rule=f"one verdict for each {who}, run and axis")
     wrong, of_run = pl.col("verdict") == "incorrect", ("judge", "trajectory_id")

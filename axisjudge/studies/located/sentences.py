@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -109,6 +109,12 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
             f"{f' ({at_step} at its step too)' if on_axis else ''}, and {on_any or 'none'} on any axis."
         )
     return " ".join(parts)
+
+
+def left_out_sentence(left_out: Mapping[str, int]) -> str:
+    """How many located faults of each judge do not count."""
+    counts = listed([f"{count:,} of {judge_words(judge)}" for judge, count in left_out.items()])
+    return f"Located faults without a verdict of the judge on their axis are left out: {counts}." if left_out else ""
 
 
 def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:

@@ -18,8 +18,9 @@ from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.agentrx import ANY_STEP, BY_REASON, NONE, TAXONOMIES, read_crosswalk
 from axisjudge.ratings import SCHEMA, write_ratings
+from axisjudge.ratings.edge import BY_JUDGE, BY_LABELLER
 from axisjudge.studies._shared.words import share
-from axisjudge.studies.located import ANY_AXIS, judged_runs, runs_read, shares_decided
+from axisjudge.studies.located import ANY_AXIS, faults_by_judge, judged_runs, runs_read, shares_decided
 from axisjudge.studies.located.counts import faults_in, load_located
 from axisjudge.studies.located.sentences import answer, faults_sentence
 from axisjudge.verdict import AXES
@@ -246,6 +247,26 @@ def test_runs_of_unknown_outcome_are_left_out_as_those_that_are_not_named(shippe
     assert found.to_dict() == known.to_dict()
     assert found.n_without == known.n_without > 200
     assert f"{found.n_without} judged runs without an outcome left out." in found.answer
+
+
+def test_faults_on_which_a_judge_lost_its_verdict_are_counted_as_left_out(shipped, found):
+    table, runs = shipped
+    assert found.faults.left_out == {}
+    on_axes = (pl.col("verdict") == "incorrect") & pl.col("question").is_in([*AXES])
+    fault = table.filter(BY_LABELLER & on_axes).row(0, named=True)
+    same = BY_JUDGE & (pl.col("trajectory_id") == fault["trajectory_id"]) & (pl.col("question") == fault["question"])
+    lost = pl.when(same).then(None).otherwise("verdict")
+    faults = faults_by_judge(judged_runs(table.with_columns(verdict=lost), runs))
+    assert set(faults.left_out) == set(table.filter(same)["rater_version"])
+    (count,) = set(faults.left_out.values())  # people and the reference may both hold it
+    run_and_axis = [pl.col(name) == fault[name] for name in ("trajectory_id", "question")]
+    assert count == table.filter(BY_LABELLER & on_axes, *run_and_axis).height
+    assert f"left out: {count} of" in faults.compared
+
+
+def test_ratings_without_their_runs_are_not_passed_over():
+    with pytest.raises(InputError, match="trajectories"):
+        load_located(ratings="ratings.jsonl")
 
 
 def test_of_versions_the_last_by_number_is_told_and_models_with_numbers_are_no_versions(found):
