@@ -177,7 +177,11 @@ def trust(
     table = read_ratings(*(ratings or (_files_fitted_on(fitted) if fitted else ())), latest=True)
     asked: dict[str, Any] = {"question": question, "judges": [judge], "step_level": True if labelled.steps else None}
     if fitted is not None:
-        asked = {"question": fitted.question, "judges": list(fitted.asked), "step_level": fitted.steps}
+        if question not in ("", fitted.question):
+            raise InputError("--question", f"panel {fitted.name} answers {fitted.question}", question, "leave it out")
+        asked = {"question": fitted.question, "judges": fitted.asked_in(table["rater"]), "step_level": fitted.steps}
+    elif cross_fitted:
+        raise InputError("--cross-fitted", "is of a panel's own fits", f"--judge {judge}", "leave it out")
     votes = voted(table, label_table, **asked, sampling=labelled.sampling)
     how: dict[str, Any] = {"risk": risk, "level": labelled.level, "within": within}
     if fitted is not None:

@@ -90,6 +90,8 @@ def test_what_is_missing_is_said_in_one_line(files):
         run("panel", "fit", files / "r.jsonl", "--price", "x", "--out", files / "p.json")
     with pytest.raises(InputError, match="weighing judges needs labels"):
         run("panel", "fit", files / "r.jsonl", "--way", "ridge", "--out", files / "p.json")
+    with pytest.raises(InputError, match="--cross-fitted"):
+        run("panel", "trust", "--judge", "x", "--ratings", files / "r.jsonl", "--cross-fitted")
     (files / "no.json").write_text("{}")
     with pytest.raises(InputError, match="is not a fitted panel"):
         run("panel", "apply", files / "no.json", files / "r.jsonl", "--out", files / "x.jsonl")

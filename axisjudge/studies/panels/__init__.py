@@ -283,8 +283,9 @@ class VerdictsThatStand(Part, name="trust", caption="What may stand without a pe
 
     @property
     def each_risk(self) -> tuple[str, ...]:
-        """What may stand at every risk."""
-        return tuple(say.stands_in_full(each) for each in self.trusts)
+        """What may stand at every risk; where nothing may at any, for one reason, that of all."""
+        alike = not self.foremost.granted and len({say.why(each) for each in self.trusts}) == 1
+        return tuple(say.stands_in_full(each) for each in ([self.foremost] if alike else self.trusts))
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The error among what would stand, with its bound, as more and more is let stand."""

@@ -144,7 +144,7 @@ def stands(trust: Trust) -> str:
             f"{f'the other {trust.n_rest:,} are left' if trust.n_rest else 'none is left'} to people."
         )
     terms = f"an error{off} of at most {100 * trust.alone.risk:g}% ({sure})"
-    return f"No verdict of {trust.subject} may stand without a person at {terms}: {_why(trust)}."
+    return f"No verdict of {trust.subject} may stand without a person at {terms}: {why(trust)}."
 
 
 def stands_in_short(trust: Trust) -> str:
@@ -173,7 +173,8 @@ def stands_in_full(trust: Trust) -> str:
     return f"{stands(trust)}{unseen}{_more(trust)}{nearly if trust.cross_fitted and trust.granted else ''}"
 
 
-def _why(trust: Trust) -> str:
+def why(trust: Trust) -> str:
+    """Why nothing may stand."""
     if trust.verdict is TrustVerdict.NO_LABELS:
         return "no item has a verdict and a label"
     if trust.verdict is TrustVerdict.DRAW:
@@ -212,6 +213,8 @@ def _more(trust: Trust) -> str:
 def worst(trust: Trust) -> str:
     """The word or agent with the highest error among the verdicts that stand."""
     stratum = trust.worst
+    if not trust.granted:
+        return "No verdict stands, of no word and no agent."
     if stratum is None:
         return "Among verdicts that stand, no word and no agent has labels enough to be looked at alone."
     beyond = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -328,10 +328,16 @@ class FittedPanel:
         for what, mine, theirs in (*named, ("", level, _LEVELS[votes.steps])):
             if mine != theirs:
                 raise InputError("ratings", f"panel {self.name} was fitted on {what}{mine}", theirs)
-        if missing := sorted(set(self.asked) - set(votes.judges)):
-            cure = "judge with them too, or fit a panel without them"
-            raise InputError("ratings", f"panel {self.name} asks judges that rated nothing here", missing[0], cure)
+        self.asked_in(votes.judges)
         return self.linear.probabilities(votes.of(self.judges).words)
+
+    def asked_in(self, raters: Iterable[str]) -> tuple[str, ...]:
+        """The judges that it asks, each of whom is among `raters`, else an InputError says who is not."""
+        if missing := sorted(set(self.asked) - set(raters)):
+            cure = "judge with them too, or fit a panel without them"
+            rule = f"panel {self.name} asks judges that rated nothing here"
+            raise InputError("ratings", rule, ", ".join(missing), cure)
+        return self.asked
 
     def words(self, probabilities: Floats) -> Floats:
         """The panel's words: positions in `categories`, NaN where it gives none."""
@@ -480,7 +486,8 @@ def panel_ratings(panel: FittedPanel, ratings: pl.DataFrame) -> pl.DataFrame:
     InputError
         Judges that it asks rated nothing here, or another question.
     """
-    votes = voted(ratings.filter(~BY_PEOPLE), question=panel.question, judges=panel.asked, step_level=panel.steps)
+    given, asked = ratings.filter(~BY_PEOPLE), panel.asked_in(ratings["rater"])
+    votes = voted(given, question=panel.question, judges=asked, step_level=panel.steps)
     probabilities = panel.probabilities(votes)
     words = panel.words(probabilities)
     member = pl.col("rater").is_in(panel.asked) & (pl.col("question") == panel.question) & (pl.col("repeat") == 0)
