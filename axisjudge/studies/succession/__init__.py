@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import TooLittle
+from axisjudge.checks import TooLittle, enough_for
 from axisjudge.figures import theme
 from axisjudge.labels.panel import BY_PEOPLE, labelled_panel
 from axisjudge.ratings.edge import as_ratings
@@ -401,11 +401,12 @@ def restated_rates(bridge: JudgeBridge) -> RestatedRates:
 class DriftOfJudge(
     Part, name="drift", caption="Occasion by occasion against the first", formats={"p": ".4f", "stops_at_p": ".4f"}
 ):
-    """A judge that stays, occasion by occasion on its own anchor set; None where no occasions were given."""
+    """A judge that stays, occasion by occasion on its own anchor set; None where too few were given, and `why`."""
 
     _flat = ("drift",)
 
     drift: Drift | None
+    why: str = ""
 
     @property
     def table(self) -> Table:
@@ -421,8 +422,8 @@ class DriftOfJudge(
 
     @property
     def answer(self) -> str:
-        """Whether the judge has drifted; empty where it was not watched."""
-        return drift_sentence(self.drift) if self.drift else ""
+        """Whether the judge has drifted, or why that is not known; empty where it was not watched."""
+        return drift_sentence(self.drift) if self.drift else self.why
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The change of the failure rate from the first occasion, with its interval; a cross says stop."""
@@ -456,9 +457,10 @@ def drift_of_judge(
     """Watch a judge for drift on its own anchor set, a repeat an occasion; arguments as `drift.watch_drift`."""
     if anchors is None:
         return DriftOfJudge(None, kind="polars")
-    drift = watch_drift(anchors, judge, steps=steps, level=level, cluster_unit=cluster_unit, ci_level=ci_level)
+    terms: dict[str, Any] = {"steps": steps, "level": level, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    drift, why = enough_for(lambda: watch_drift(anchors, judge, **terms))
     table = as_ratings(anchors).filter(pl.col("rater") == judge)
-    return DriftOfJudge(drift, kind=kind_of(anchors), made_up=made_up_raters(table))
+    return DriftOfJudge(drift, why, kind=kind_of(anchors), made_up=made_up_raters(table))
 
 
 class Succession(Study):

@@ -376,7 +376,8 @@ def watch_drift(
     repeats_of = occasion_repeats(table)
     if len(repeats_of) < 2:
         cure = "judge the anchor set again in a run of its own: axisjudge judge ... --again"
-        raise TooLittle("ratings", f"must hold two occasions of {judge}", len(repeats_of), cure)
+        here = f"{many(table['repeat'].n_unique(), 'repeat')} of one run (run_id)"
+        raise TooLittle("anchors", f"must hold two occasions of {judge}, and hold {here}", cure=cure)
     check_rubrics(table)
     key = ["item_id", "question", "cluster_id"]
     wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")

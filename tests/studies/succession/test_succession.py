@@ -19,6 +19,7 @@ from axisjudge.studies.succession import (
     anchor_tasks,
     doubts,
     drift_in_short,
+    drift_of_judge,
     drift_sentence,
     largest_shift,
     next_step,
@@ -167,8 +168,10 @@ def test_a_steady_judge_goes_on_and_a_changed_one_is_stopped(bridged):
 
 def test_the_repeats_of_one_run_are_one_occasion_and_do_not_measure_its_noise(bridged):
     mine = bridged.filter(pl.col("rater") == OLD).with_columns(run_id=pl.lit("first"))
-    with pytest.raises(InputError, match="two occasions"):
+    with pytest.raises(InputError, match=f"two occasions.*{mine['repeat'].n_unique()} repeats of one run"):
         watch_drift(mine, OLD)
+    early = drift_of_judge(mine, OLD)  # the page says it, and keeps the answer of its bridge
+    assert (early.drift, "two occasions" in early.answer) == (None, True)
     other = pl.when(pl.col("item_id").hash(0) % 5 == 0).then(pl.lit("incorrect")).otherwise("verdict")
     later = mine.filter(pl.col("repeat") == 0).with_columns(run_id=pl.lit("later"), repeat=pl.col("repeat") + 3)
     steady, stricter = (pl.concat([mine, each]) for each in (later, later.with_columns(verdict=other)))
