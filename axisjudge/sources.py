@@ -84,7 +84,9 @@ def refuse_texts(question: str, n_words: int, name: str) -> None:
 
 def about_ratings(what: str, scale: str, name: str, left_out: int) -> str:
     """What the ratings of a source are, and how many of its file are not among them."""
-    rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
+    rest = (
+        f" {left_out:,} ratings of other items or questions or on other scales are not among them." if left_out else ""
+    )
     return f"Ratings of {what} on the scale {scale_in_words(scale)} from {name}.{rest}"
 
 

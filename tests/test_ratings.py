@@ -152,7 +152,7 @@ def test_a_file_that_is_one_torn_line(tmp_path):
         ({"verdict": None}, "only status ok carries a verdict"),
         ({"status": "refused"}, "only status ok carries a verdict"),
         ({"confidence": 1.5}, r"confidence must lie in \[0, 1\]"),
-        ({"family": None}, "needs trajectory_id"),
+        ({"family": None}, "needs family$"),
         ({"schema_version": 99}, "schema_version must not be newer"),
         ({"item_id": "other"}, "item_id must be made of trajectory_id"),
         ({"step_index": 3}, "item_id must be made of trajectory_id"),
