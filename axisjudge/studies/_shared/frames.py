@@ -151,8 +151,9 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
     values = {name: [row[name] for row in rows] for name in names}
     blank = {name: _type_of(name) for name, cells in values.items() if all(cell is None for cell in cells)}
     table = nw.from_dict(values, backend=kind)
-    if kind == "polars":  # a column of nothing has a type all the same, so that a filter that names it runs
+    if kind == "polars":  # a column of nothing has a type all the same, and NaN, above all numbers there, is null
         table = table.with_columns(nw.col(name).cast(type_) for name, type_ in blank.items())
+        table = table.with_columns(nw.selectors.by_dtype(nw.Float64).fill_nan(None))
     elif kind == "pandas":
         table = table.with_columns(nw.col(name).cast(type_) for name, type_ in blank.items() if type_ is nw.Float64)
     own: Table = table.to_native()

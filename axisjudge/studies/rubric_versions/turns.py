@@ -474,7 +474,7 @@ class Contested(_OfTurn, caption="Contested items, to be read next"):
         The thirty runs with most flips come first; what the old version said stands small beside a flipped verdict.
         """
         turn, pair, (old, new) = self.turn, self.turn.pair, words_of(self.turn.pair.verdicts, VERDICTS)
-        split = [at for at, words in enumerate(new) if len({*words} - {None}) > 1]
+        split = [at for at, words in enumerate(new) if {"correct", "incorrect"} <= {*words}]
         flips = pair.flipped.sum(axis=1)
         rows = sorted(split, key=lambda at: (-flips[at], pair.items[at]))[:30]
         ax = theme.new_axes(3.2 + 1.15 * len(turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
@@ -493,7 +493,9 @@ class Contested(_OfTurn, caption="Contested items, to be read next"):
         ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
         listed = "" if len(rows) == len(split) else f"; the {len(rows)} with most flips"
         signs = ", ".join(f"{theme.look_of(word).sign} {theme.in_words(word)}" for word in VERDICTS)
-        where = f"split on {len(split)} of {many(turn.n_items, 'run')} under {turn.after}{listed}"
+        where = (
+            f"split in their commonest words on {len(split)} of {many(turn.n_items, 'run')} under {turn.after}{listed}"
+        )
         note = f"{where}; framed: flipped from {turn.before}\n{signs}\n\n"
         theme.dress(ax, f"Contested on {theme.in_words(turn.axis)}\n\n", note)
         ax.spines["bottom"].set_visible(False)

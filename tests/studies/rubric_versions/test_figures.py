@@ -12,6 +12,7 @@ from version_worlds import table, world
 
 from axisjudge.figures.markup import inline
 from axisjudge.report.tables import as_polars, html_table
+from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies.rubric_versions import (
     agreement_by_version,
     beliefs_moved,
@@ -91,3 +92,19 @@ def test_nothing_flipped_and_one_version_of_confidence_are_drawn_too():
     for part in (agreement_by_version([turn]), judges_moved(turn), beliefs_moved(turn)):
         assert inline(part.plot()).startswith("<img")
     assert not plt.get_fignums()
+
+
+def test_no_judge_splits_a_panel_by_a_word_that_takes_no_side():
+    """The grid of contested runs has those that the sentence beside it counts."""
+    ratings = table(*world(np.random.default_rng(3), tasks=12, hit=(0.75, 0.6))).filter(pl.col("repeat") == 0)
+    first = (pl.col("rater") == ratings["rater"][0]) & (pl.col("item_id").hash(0) % 3 == 0)
+    verdict = pl.when(first).then(pl.lit("uncertain")).otherwise("verdict")
+    newest = turn_of(ratings.with_columns(verdict=verdict))
+    drawn = [tick.get_text() for tick in contested(newest).plot().get_yticklabels()]
+    assert 0 < len(drawn) == newest.contested.n_split < newest.n_items
+
+
+def test_what_a_polars_table_does_not_know_is_null():
+    """NaN is above every number there: a judge of whom nothing is known passed `low > 0`."""
+    frame = table_of([{"low": float("nan")}, {"low": 0.5}], "polars")
+    assert frame.filter(pl.col("low") > 0)["low"].to_list() == [0.5]
