@@ -257,7 +257,7 @@ def improve(
 
     from axisjudge.iterating import BudgetReachedError
     from axisjudge.iterating.improving import improve as improved
-    from axisjudge.iterating.iteration import TRAJECTORIES
+    from axisjudge.iterating.iteration import TRAJECTORIES, paths_of
     from axisjudge.iterating.work import RECORD, TARGETS
     from axisjudge.rubric.next_version import DRAFTS
     from axisjudge.workbench import home
@@ -310,7 +310,7 @@ def improve(
         if result.is_accepted:
             commands = f"axisjudge rubric diff {axis} {result.base} {result.version}, then axisjudge rubric promote"
             typer.echo(f"Next: {commands} {axis} {result.version}")
-        judged = trajectories or [each for each in (Path(TRAJECTORIES),) if (home() / each).is_dir()]
+        judged = trajectories or [Path(TRAJECTORIES)] * (paths_of(None) == [home() / TRAJECTORIES])  # not the demo
         lead = f" -p trajectories={judged[0]}" if len(judged) == 1 else ""
         typer.echo(f"Page: axisjudge report 16 -p record=rubrics/{axis}/{DRAFTS}/{RECORD}{lead}")
     if code := {"accepted": 0, "refused": 1}.get(result.ending, show.CANNOT_TELL):

@@ -229,10 +229,8 @@ def _searched(
     for candidate in candidates:
         candidate.search = number + 1
     gains = [select_gain(each, candidates[0]) for each in candidates[1:] if each.select]
-    tell(
-        f"search {number + 1}: {len(gains)} candidates judged on select tasks, the best "
-        f"{100 * max(gains, default=0):+z.0f}"
-    )
+    best = f", the best {100 * max(gains):+z.0f} points" if gains else ""
+    tell(f"search {number + 1}: {many(len(gains), 'candidate')} judged on select tasks{best}")
     for candidate in candidates[1:]:
         if not candidate.is_lost and candidate.key != candidate.parent:
             _write_draft(work, candidate, candidates[0])

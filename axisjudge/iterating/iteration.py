@@ -306,7 +306,7 @@ def _offer_split(trajectories: Given, wanted: bool | None) -> Split | None:
     """Make the split first, where that is wanted; ask, where nobody said and somebody can be asked."""
     from axisjudge.readers import read_trajectories
 
-    paths = _paths(trajectories)
+    paths = paths_of(trajectories)
     if wanted is False or not paths:
         return None
     if wanted is None and not asked_yes(OFFER):
@@ -349,7 +349,7 @@ def calibration_runs(trajectories: Given, split: Split | None) -> tuple[list[Tra
     if given := [run for run in _listed(trajectories) if isinstance(run, Trajectory)]:
         check_tuning((run.cluster_id for run in given), where="trajectories")
         return given, tuple(notes)
-    paths = _paths(trajectories)
+    paths = paths_of(trajectories)
     if trajectories is None:
         where = TRAJECTORIES if paths == [home() / TRAJECTORIES] else "the shipped demo"
         notes.insert(0, f"Trajectories of {where}.")
@@ -363,7 +363,7 @@ def calibration_runs(trajectories: Given, split: Split | None) -> tuple[list[Tra
     return mine, (*notes, one_side(len(mine), split.open_side, len(runs) - len(mine)))
 
 
-def _paths(trajectories: Given) -> list[str | Path]:
+def paths_of(trajectories: Given) -> list[str | Path]:
     """The files to read; none where trajectories are given as such."""
     if trajectories is None:
         folder = home() / TRAJECTORIES

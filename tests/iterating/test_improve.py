@@ -24,6 +24,7 @@ import axisjudge
 from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.cli import main
+from axisjudge.datasets import demo_truth
 from axisjudge.iterating import proposing
 from axisjudge.iterating.concluding import _beats as is_beaten_by
 from axisjudge.iterating.concluding import _number
@@ -499,6 +500,19 @@ def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_pa
     more = r"No improvement shown: .* About [\d,]+ more labelled runs would show a gain of 5 points\."
     assert re.search(more, said), said
     assert "proposal 1 of 2" in error
+
+
+def test_the_page_of_a_search_on_the_demo_is_not_led_to_an_empty_folder(tmp_path, monkeypatch, capsys):
+    workbench.make(tmp_path / "bench")
+    truth = ("--labels", str(demo_truth()), "--target", "labels", "--rounds", "1", "--repeats", "1")
+    words = ("rubric", "improve", "sequencing", "--judge", "simulated:magpie", "--proposer", "simulated:random", *truth)
+    monkeypatch.setattr("sys.argv", ["axisjudge", "--workbench", str(tmp_path / "bench"), *words])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    said = capsys.readouterr().out
+    assert stop.value.code == 4, said
+    assert "Trajectories of the shipped demo" in said
+    assert said.rstrip().endswith("record=rubrics/sequencing/drafts/improvement.json.gz")
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
 
 def left_out_sentence(left_out: Mapping[str, int]) -> str:
     """How many located faults of each judge do not count."""
-    counts = listed([f"{count:,} of {judge_words(judge)}" for judge, count in left_out.items()])
+    counts = listed([f"{count:,} of {judge}" for judge, count in left_out.items()])
     return f"Located faults without a verdict of the judge on their axis are left out: {counts}." if left_out else ""
 
 

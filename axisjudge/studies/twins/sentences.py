@@ -31,7 +31,9 @@ def answer(matrix: TwinMatrix) -> str:
 def claims(matrix: TwinMatrix, *judges: str) -> tuple[str, str]:
     """What these judges together notice where an axis was broken, and what moved where none was."""
     cells, several = [cell for cell in matrix.cells if cell.judge in judges], len(judges) > 1
-    who, whole = listed([*map(judge_words, judges)], most=_NAMED), _started(cells, "must_not")
+    called = Counter(map(judge_words, matrix.judges))  # the rules with two sets of options are two judges
+    names = [each if called[judge_words(each)] > 1 else judge_words(each) for each in judges]
+    who, whole = listed(names, most=_NAMED), _started(cells, "must_not")
     missed = _which(_started(cells, "must"), several).strip(" ()")
     kept = f"{_kept(matrix, whole, several)}{missed and f' Missed: {missed}.'}"
     return _noticed(matrix, _started(cells, "must"), who, several), kept

@@ -161,6 +161,8 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     assert "(j1)" not in next_step(matrix)
     alone = twin_matrix(table(rated), twins)
     assert "Missed" not in " ".join(claims(alone, *alone.judges))
+    rules = twin_matrix(pl.concat([table(rated, rater=name) for name in ("rules", "rules,all=True")]), twins)
+    assert "rules and rules,all=True are shown" in claims(rules, *rules.judges)[0]  # not the rules and the rules
     nothing = twin_matrix(table({run: {"termination": "c"} for run in rated}), twins)
     assert "No run with a fault planted in it" in claims(nothing, "j1")[0]
 
