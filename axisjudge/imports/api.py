@@ -309,17 +309,25 @@ def _named_by_us(reading: ImportedFile, options: ImportOptions) -> pl.DataFrame:
 
 def _unused(judgements: pl.DataFrame, readings: Sequence[ImportedFile], options: ImportOptions) -> list[str]:
     """What was told of questions, words and columns that no file has; labelling tools' readers use it themselves."""
+    given: dict[str, Any] = {"--column": options.columns, "--item": options.item, "--repeats": options.repeats}
+    given["--rater-column"] = options.rater_column
+    has_none = _SHEETS.isdisjoint(each.format for each in readings)
+    of_tables = [option for option, told in given.items() if told and has_none]
+    notes = [f"{', '.join(of_tables)}: no file here is a table"] if of_tables else []
+    if options.kind and not judgements["kind"].null_count():
+        notes.append(f"--kind {options.kind}: of each rater here it is said what it is (else --kind NAME=KIND)")
     formats = {reading.format for reading in readings if reading.ratings is not None}
     if formats - _STATED:
-        return []
+        return notes
     stated = (reading.ratings for reading in readings if reading.format in _STATED and reading.ratings is not None)
     questions = {*judgements["question"].unique()}.union(*(table["question"] for table in stated))
     questions |= {options.question_of(name) for name in questions if name is not None}
     words = {*judgements["word"].unique()} if options.words or options.missing else set()
     none = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
     none["--missing"] = set(options.missing) - words
-    none["--column"] = set(options.columns) if not any(reading.format in _SHEETS for reading in readings) else set()
-    return [f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in none.items() if names]
+    return notes + [
+        f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in none.items() if names
+    ]
 
 
 def _chosen(

@@ -171,3 +171,13 @@ def test_judges_come_back_as_judges_by_the_options_that_an_export_names_and_thei
     assert back.select(core).sort(core).equals(given.select(core).sort(core))
     with pytest.raises(InputError, match="all were lost"):
         export_ratings(lost, form)
+
+
+def test_options_that_a_file_cannot_take_are_said(tmp_path):
+    path = tmp_path / "out.json"
+    path.write_bytes(export_ratings(votes_of(RATERS[-1]), "label-studio").content)
+    told = {"kind": "llm", "item": ("id",), "rater_column": "who", "columns": {"a": "verdict"}, "repeats": True}
+    notes = " ".join(import_ratings([path], ImportOptions(**told), with_draw=False).notes)
+    assert all(f"--{option}" in notes for option in ("kind llm", "item", "rater-column", "column", "repeats"))
+    with pytest.raises(InputError, match="decided nothing"):
+        import_ratings([path], ImportOptions(sampling="random", sampling_key="ann"))

@@ -232,6 +232,8 @@ def stated_draw(sampling: str | None, key: str | None) -> list[str]:
     stated: Method = next((method for method in METHODS if method == sampling), "unknown")
     if stated.startswith("by_") and not key:
         raise InputError("sampling", f"{stated} needs the key that decided", cure="name it with --sampling-key")
+    if key and not stated.startswith("by_"):
+        raise InputError("sampling key", f"decided nothing in a draw that is {stated}", key, "say --sampling by_...")
     if stated == "by_key":
         raise InputError("sampling", "a draw by key needs each item's probability", cure="give the plan with --plan")
     return drawn_flags(stated, key=key)
