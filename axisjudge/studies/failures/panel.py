@@ -135,7 +135,8 @@ def panel_of_votes(votes: Iterable[PanelPart], *, kind: Kind = "polars") -> Pane
     held = [*votes]
     kept = [each for each in held if not each.cells.is_empty()]
     if not kept:
-        raise InputError("ratings", "must hold verdicts of judges on whole trajectories", cure="judge some runs first")
+        cure = "name a file of such: people's labels, steps and other scales do not count here"
+        raise InputError("ratings", "must hold verdicts of judges on whole trajectories", cure=cure)
     return _spread(kept, sum(each.left_out for each in held), kind)
 
 

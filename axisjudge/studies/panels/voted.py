@@ -202,7 +202,9 @@ def voted(
 
 def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None) -> pl.DataFrame:
     if judged.is_empty():
-        raise TooLittle("ratings", "must be of judges, and none is", cure="judge some runs first")
+        raise TooLittle(
+            "ratings", "must be of judges, and none is", cure="name a file of judges, people's go as labels"
+        )
     rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
     rows = rows.filter(pl.col("mechanism").ne_missing(MECHANISM)) if judges is None else by_raters(rows, judges)
     levels = (rows.filter(pl.col("question") == question) if question else rows)["step_index"].is_not_null()

@@ -84,7 +84,11 @@ def verdicts_of(ratings: Given, repeat: int) -> pl.DataFrame:
     """
     table = as_ratings(ratings).filter(VERDICT_ON_RUN, pl.col("repeat") == repeat)
     if table.is_empty():
-        raise TooLittle("ratings", "must hold verdicts on whole trajectories", cure="judge some runs first")
+        raise TooLittle(
+            "ratings",
+            "must hold verdicts on whole trajectories",
+            cure="those of steps and on other scales do not count",
+        )
     return table
 
 

@@ -297,7 +297,7 @@ def test_what_cannot_be_voted_on_is_refused():
         voted(two, labels, question="other")
     with pytest.raises(InputError, match="one rating for each item and rater"):
         voted(pl.concat([ratings, ratings]), labels)
-    with pytest.raises(InputError, match="must be of judges, and none is; judge"):
+    with pytest.raises(InputError, match="must be of judges, and none is; name a file of judges"):
         voted(labels, labels, judges=["one"])
     with pytest.raises(InputError, match="must be of judges, on steps"):
         voted(ratings, step_level=True)
@@ -416,3 +416,12 @@ def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
     assert given["confidence"].to_list() == pytest.approx(sure)
     with pytest.raises(InputError, match="scale: must be verdict"):
         panels(table.with_columns(scale=pl.lit("ordinal:1,2,3,4,5")))
+
+
+def test_a_reason_that_holds_at_every_risk_is_said_once_and_no_part_of_nothing_is_the_worst():
+    ratings, labels = worlds(drawn=[], labelled=0.7)
+    result = panels(ratings, labels)
+    trust = result.trust
+    assert len(trust.each_risk) == 1 < len(trust.trusts)
+    assert "20%" in trust.each_risk[0]
+    assert "labels enough" not in result.strata.answer
