@@ -18,7 +18,7 @@ from axisjudge.judging.batch import Batches, check_batch, check_batch_budget, ch
 from axisjudge.judging.estimate import PlanEstimate, agree, check_priced, estimate_of
 from axisjudge.judging.lane import LaneEnd
 from axisjudge.judging.plan import Done, JudgingPlan, RunOptions
-from axisjudge.judging.run import KeptPrompts, KeptRatings, Running, Sink
+from axisjudge.judging.run import KeptPrompts, KeptRatings, Running, Sink, UnderWay
 from axisjudge.protocol.gate import Admitted
 from axisjudge.verdict import IDENTITY, Rating
 
@@ -172,10 +172,16 @@ class JudgingRun:
         options = replace(options or RunOptions(), **given)
         with ExitStack() as stack:
             sinks: list[Sink] = [self.kept.add]
+            sending: list[Sink] = []
             if self.kept.path is not None:
                 from axisjudge.ratings import RatingsWriter
 
-                sinks.insert(0, stack.enter_context(RatingsWriter(self.kept.path)).append)
+                writer = stack.enter_context(RatingsWriter(self.kept.path))
+                under_way = stack.enter_context(UnderWay(self.kept.path))
+                sinks.insert(0, writer.append)
+                sending.append(under_way.add)
+                if left := under_way.left():
+                    writer.append(left)
             plan = self.plan()
             batches = self._batches() if options.batch else None
             if plan.groups:
@@ -188,8 +194,9 @@ class JudgingRun:
                 self._plan = None  # the next one finds these ratings there
                 self.admitted.record_look()
                 budget = None if options.budget_usd is None else self.kept.budget(options.budget_usd)
+                to_all, to_note = partial(_to_all, sinks), partial(_to_all, sending)
                 running = Running(
-                    plan, partial(_to_all, sinks), options, batches=batches, prompts=prompts, budget=budget
+                    plan, to_all, options, batches=batches, prompts=prompts, budget=budget, sending=to_note
                 )
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)

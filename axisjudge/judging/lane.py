@@ -28,6 +28,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import (
+    GIVEN_UP,
     LASTING,
     MAYBE_PAID,
     Failure,
@@ -114,6 +115,9 @@ class LaneEnd:
 
 Answered = Callable[[Call, Reply], None]
 
+#: Why a call has no answer that was under way when its run was stopped or killed.
+_ON_ITS_WAY = Failure("timeout", "given up on its way: the run ended before the reply came", maybe_paid=True)
+
 
 class Lane:
     """The calls of one judge on their way.
@@ -131,6 +135,8 @@ class Lane:
     patience_s : float
     answered : callable
         Takes every reply with its call.
+    sending : callable
+        Takes every call that may cost something before it is made, with the reply to it if nothing more comes.
     tell : callable
         Takes a line about stopping.
     waits : callable
@@ -148,6 +154,7 @@ class Lane:
         patience_s: float,
         answered: Answered,
         tell: Callable[[str], None],
+        sending: Answered = lambda call, reply: None,
         waits: Callable[[str, str | None], None] = lambda provider, line: None,
     ) -> None:
         self._waits = waits
@@ -158,7 +165,7 @@ class Lane:
         self._others: list[Call] = []
         self._full_width = int(judge.spec.options.get("concurrency", judge.at_once or concurrency))
         self._width = self._full_width if judge.is_confirmed else min(FIRST_AT_ONCE, self._full_width)
-        self._answered, self._tell = answered, tell
+        self._answered, self._tell, self._sending = answered, tell, sending
         self._limiters, self._is_free = _limiters(judge), judge.worst_usd(1) == 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake, self._changed = asyncio.Event(), asyncio.Event()
@@ -262,9 +269,14 @@ class Lane:
             return unasked
         timeouts = retries = n_unknown = 0
         reply: Reply | None = None
+        given_up: Reply | None = None
         try:
             while await self._admitted(call):
+                if not self._is_free:
+                    given_up = _with_unknown(after(reply, _given_up(call)), n_unknown + 1)
+                    self._sending(call, given_up)
                 answer = await self._asked(call)
+                given_up = None
                 n_unknown += answer.failure is not None and answer.known_usd is None
                 reply = after(reply, answer)
                 failure = reply.failure
@@ -291,8 +303,10 @@ class Lane:
                 if reply is None or not _may_be_paid(reply):
                     return None
         except asyncio.CancelledError:
-            if reply is not None and _may_be_paid(reply):  # it stands on file, and is asked again
-                self._answered(call, _with_unknown(reply, n_unknown))
+            if given_up is None and reply is not None and _may_be_paid(reply):
+                given_up = _with_unknown(reply, n_unknown)
+            if given_up is not None:  # it stands on file, and is asked again
+                self._answered(call, given_up)
             raise
         return _with_unknown(reply, n_unknown)
 
@@ -414,6 +428,10 @@ async def _put(call: Call) -> Reply:
         status, reason = (failure.status, failure.words) if failure else ("api_error", reason_of(error))
         return Reply(all_lost(call.rubrics, status, reason), failure=failure)
     return whole(reply, call.rubrics)
+
+
+def _given_up(call: Call) -> Reply:
+    return Reply(all_lost(call.rubrics, "api_error", _ON_ITS_WAY.words), flags=(GIVEN_UP,), failure=_ON_ITS_WAY)
 
 
 def _may_be_paid(reply: Reply) -> bool:

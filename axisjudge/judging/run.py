@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, printable
 from axisjudge.cluster import in_notebook
-from axisjudge.judges.answer import Answer, Reply, fault_of, keepable, lost, question_and_interaction
+from axisjudge.judges.answer import GIVEN_UP, Answer, Reply, fault_of, keepable, lost, question_and_interaction
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
 from axisjudge.judges.pricing import Tokens
@@ -33,7 +33,7 @@ from axisjudge.judging.budget import Budget, CallCosts
 from axisjudge.judging.estimate import TOKENS, calls_of
 from axisjudge.judging.lane import Lane, LaneEnd, Pause
 from axisjudge.judging.plan import Call, Done, JudgingPlan, RunOptions
-from axisjudge.verdict import IDENTITY, Rating, check_citations
+from axisjudge.verdict import IDENTITY, Rating, check_citations, identity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -363,9 +363,63 @@ class KeptPrompts:
         self._file.close()
 
 
+class UnderWay:
+    """The calls that a run has sent, beside its ratings file (``ratings.jsonl.under_way``): each as the loss that it
+    is if nothing more comes, so that the next run puts on file what a killed one may have paid.
+    """
+
+    def __init__(self, ratings: Path) -> None:
+        self.ratings, self.path = ratings, ratings.with_name(f"{ratings.name}.under_way")
+        self._file: io.FileIO | None = None
+
+    def left(self) -> list[Rating]:
+        """The calls of a killed run that have no rating of that run.
+
+        Raises
+        ------
+        InputError
+            The file is there and is none of ours.
+        """
+        from axisjudge.ratings import read_every_line
+
+        if not self.path.exists():
+            return []
+        try:
+            lines = self.path.read_bytes().split(b"\n")[:-1]  # the last one may be torn
+            sent = {(*identity(each), each.run_id): each for each in map(Rating.model_validate_json, lines)}
+        except ValidationError as error:
+            cure = "move it away; what is under way is then not counted"
+            raise InputError(str(self.path), "is no list of calls", cure=cure) from error
+        has_come = {*read_every_line(self.ratings).select(*IDENTITY, "run_id").iter_rows()} if sent else set()
+        return [each for key, each in sent.items() if key not in has_come]
+
+    def add(self, ratings: Sequence[Rating]) -> None:
+        """Note the ratings of a call before it is made."""
+        from axisjudge.ratings.table import json_line
+
+        try:
+            if self._file is None:
+                self._file = self.path.open("wb", buffering=0)
+            self._file.write(b"".join(map(json_line, ratings)))
+        except OSError as error:
+            raise InputError(str(self.path), f"cannot be written ({error.strerror or error})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Where the run came to its end all that was sent is on file."""
+        if self._file is not None:
+            self._file.close()
+        if kind is None:
+            self.path.unlink(missing_ok=True)
+
+
 def done_of(table: pl.DataFrame) -> Done:
-    """Status of every rating of a table, by identity."""
-    columns = table.select(*IDENTITY, "status")
+    """Status of every rating of a table, by identity; calls that were given up are not done."""
+    import polars as pl
+
+    columns = table.filter(~pl.col("flags").list.contains(GIVEN_UP).fill_null(value=False)).select(*IDENTITY, "status")
     return {row[:-1]: row[-1] for row in columns.iter_rows()}
 
 
@@ -387,6 +441,8 @@ class Running:
         Keep the prompts here.
     budget : Budget, optional
         What the study has spent so far; without it, `options.budget_usd` is for this run.
+    sending : callable, optional
+        Takes the ratings of a call that may cost something before it is made, as they are if nothing more comes.
     """
 
     def __init__(
@@ -398,6 +454,7 @@ class Running:
         batches: Batches | None = None,
         prompts: KeptPrompts | None = None,
         budget: Budget | None = None,
+        sending: Sink = lambda ratings: None,
     ) -> None:
         self.plan, self.options, self.batches, self.prompts = plan, options or RunOptions(), batches, prompts
         if budget is None and self.options.budget_usd is not None:
@@ -405,7 +462,7 @@ class Running:
         self.budget = budget
         self.statuses = Counter[str]()
         self.ends: list[LaneEnd] = []
-        self._sink = sink
+        self._sink, self._sending = sink, sending
         self._run_id = uuid.uuid4().hex[:12]
 
     async def run(self) -> None:
@@ -435,6 +492,9 @@ class Running:
         for group in self.plan.groups:
             groups[group[0].judge].append(group)
 
+        def sending(call: Call, reply: Reply) -> None:
+            self._sending(ratings_of(call, reply, self._run_id))
+
         def lane_of(judge: Judge) -> Lane | BatchLane:
             def answered(call: Call, reply: Reply) -> None:
                 ratings = ratings_of(call, reply, self._run_id)
@@ -451,7 +511,8 @@ class Running:
                 new = partial(BatchLane, judge, groups[judge], batches=self.batches)
             else:
                 pause = pauses.setdefault(judge.provider_address, Pause(judge.provider_address))
-                new = partial(Lane, judge, groups[judge], concurrency=options.concurrency, pause=pause, waits=bar.wait)
+                new = partial(Lane, judge, groups[judge], concurrency=options.concurrency, pause=pause)
+                new = partial(new, waits=bar.wait, sending=sending)
             lane = new(budget=budget, patience_s=options.patience_s, answered=answered, tell=bar.tell)
             return lane
 

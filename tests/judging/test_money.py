@@ -6,6 +6,8 @@ import os
 import random
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -28,6 +30,7 @@ from axisjudge.judging.lane import LaneEnd
 from axisjudge.judging.plan import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.ratings import ratings_frame, read_every_line
+from axisjudge.readers import read_trajectories, write_trajectories
 from axisjudge.trajectory import Step
 
 SONNET = "anthropic:claude-sonnet-4-6"
@@ -512,3 +515,35 @@ def test_a_budget_goes_by_the_price_of_today(tmp_path):
     assert cost.usd == pytest.approx(12 * 0.02 + (provider.calls["m"] - 12) * 0.2)
     assert provider.calls["m"] > 12
     assert cost.usd <= 0.7
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
+def test_calls_under_way_when_a_run_ends_count_in_the_next_one(how, tmp_path):
+    """Three calls are answered at a cent each and some hang, all of which are paid: they leave a budget less room."""
+    runs, out, is_quick = tmp_path / "runs.jsonl", tmp_path / "r.jsonl", threading.Event()
+    write_trajectories(runs, trajectories(20))
+
+    def sold(number, body):
+        return 200, {}, completion(body, SOLD), 0.0 if number < 3 or is_quick.is_set() else 30.0
+
+    with providing(m=sold) as provider:
+        judge = f"openai-compatible:m@{provider.url},family=x,price=10/0"
+        command = [sys.executable, "-m", "axisjudge", "judge", str(runs), "--judge", judge, "--axis", "termination"]
+        process = subprocess.Popen(
+            [*command, "--concurrency", "4", "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while provider.calls["m"] < 7:
+            time.sleep(0.02)
+        process.send_signal(getattr(signal, how))
+        process.wait()
+        is_quick.set()
+        run = judging_run(read_trajectories(runs).trajectories, [judge], ["termination"], out=out, keep_lost=True)
+        run.carry_out(progress=False, budget_usd=0.001)
+        (cost,) = cost_of(read_every_line(out))
+        assert (provider.calls["m"], cost.n_unpriced) == (7, 4)
+        assert isclose(cost.usd, 0.03)
+        assert isclose(run.kept.budget(1.0).spent_usd, 0.07)
+        table = run.carry_out(progress=False)
+        assert provider.calls["m"] == 7 + 17
+    assert table["status"].to_list() == ["ok"] * 20
+    assert not (tmp_path / "r.jsonl.under_way").exists()
