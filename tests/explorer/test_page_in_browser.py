@@ -8,8 +8,10 @@ from explorer.driving import STORE_WAITS, assert_accessible, focused, in_sight, 
 from playwright.sync_api import expect
 
 from axisjudge.explorer import write_page
+from axisjudge.explorer.session import Session
 from axisjudge.labels.decisions import read_labels
-from axisjudge.labels.sampling import with_drawn
+from axisjudge.labels.sampling import draw_at_random, with_drawn
+from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES, VERDICTS
 
 HOST = "#labeller"
@@ -448,6 +450,19 @@ def test_long_results_are_folded_and_open_by_mouse_and_key(visit):
     assert '"price": 29.10' not in result.text_content()
     press(page, "Shift+O")
     assert '"price": 29.10' in result.text_content()
+
+
+def test_a_text_of_a_million_letters_is_whole_in_blocks_that_are_laid_out_in_a_moment(browser, tmp_path):
+    text = "".join(f"{n} \U0001f642 " if n % 5 else f"{n}\n" for n in range(100_000)) + "A" * 300_000
+    run = Trajectory(id="long", source="test", steps=(Step(index=0, role="tool", content=text),))
+    path = write_page(tmp_path / "page.html", Session.of([run], draw_at_random([run], seed=1), "rater one"))
+    page = browser.new_context().new_page()
+    page.goto(path.as_uri())
+    page.get_by_text("Show all").click()
+    blocks = page.locator("article .piece").all_text_contents()
+    assert "".join(blocks) == text
+    assert max(map(len, blocks)) <= 20_000
+    page.context.close()
 
 
 @pytest.mark.slow

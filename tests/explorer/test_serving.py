@@ -144,6 +144,31 @@ def test_a_file_that_lost_labels_takes_none_until_it_is_put_back(runs, tmp_path,
     assert [line.question for line in LabelLog(file).lines()] == list(AXES[:4])
 
 
+def test_while_no_label_can_be_written_trajectories_are_shown_and_labelled(browser, runs, tmp_path):
+    file = tmp_path / "ann.jsonl"
+    with listening(runs, ["ann"], tmp_path) as links:
+        page = sit_down(browser, links["ann"])
+        press(page, "1", "a", "1")
+        saved(page)
+        whole = file.read_bytes()
+        file.write_bytes(whole.partition(b"\n")[0] + b"\n")  # refused as on a full disk, until it is whole again
+        press(page, "2")
+        page.get_by_text("Not saved: ").wait_for()
+        page.reload()
+        page.wait_for_selector("article")
+        assert verdict_on(page, AXES[1]) == "incorrect"
+        for number in (1, 2):
+            press(page, "n")
+            wait_for_trajectory(page, number)
+            press(page, "t", "3")
+        file.write_bytes(whole)
+        saved(page)
+        page.context.close()
+    lines = LabelLog(file).lines()
+    assert [line.verdict for line in lines] == ["correct", "correct", "incorrect", "uncertain", "uncertain"]
+    assert len({line.trajectory_id for line in lines[-3:]}) == 3
+
+
 def test_a_label_of_another_content_than_is_there_by_now_is_refused(runs, tmp_path):
     with listening(runs, ["ann"], tmp_path) as links:
         shown = ask(links["ann"], "item", {"content": 0})["shown"]

@@ -78,6 +78,12 @@ function overLines({ flat, members }, margin) {
   return [flat[0], ...lines, `\n${margin}`, flat.at(-1)];
 }
 
+/** Letters that a browser lays out in a moment as one block: of a line of a million it takes ten seconds, for which the page stands still. */
+const PIECES = /[^]{0,19999}\n|[^]{1,20000}/gu;
+
+/** The children of an element with this text: blocks where it is long. */
+const pieces = (text) => (text.length > 100_000 ? text.match(PIECES).map((piece) => make("span", { class: "piece" }, piece)) : [text]);
+
 /** More than this is folded: a reader should see the run at a glance. */
 const PREVIEW = { lines: 7, characters: 480 };
 
@@ -86,13 +92,13 @@ function foldable(text, name, isFolded, tag = "div") {
   const lines = text.split("\n");
   const preview = lines.slice(0, PREVIEW.lines).join("\n").slice(0, PREVIEW.characters);
   if (text.length - preview.length < 60) return make(tag, { class: "text" }, text);
-  const body = make("div", { class: "text" }, text);
+  const body = make("div", { class: "text" });
   const button = make("button", { type: "button", class: "fold", onclick: () => element.toggle() });
   const element = make(tag, { class: "foldable" }, body, button);
   element.whole = text;
   element.toggle = (fold = !element.isFolded) => {
     element.isFolded = fold;
-    body.textContent = fold ? `${preview}…` : text;
+    body.replaceChildren(...(fold ? [`${preview}…`] : pieces(text)));
     button.textContent = fold ? `Show all of ${name} (${text.length.toLocaleString("en")} characters)` : `Fold ${name}`;
     button.setAttribute("aria-expanded", String(!fold));
   };

@@ -3,7 +3,10 @@ const NO_SERVER = "the server does not answer; it is asked again. Go on: what yo
 /** A server that does not answer is asked again after this time. */
 const AGAIN = 2000;
 
-/** Questions to the server that gave this page, one after the other, each until it is answered: a label never overtakes another. */
+/**
+ * Questions to the server that gave this page, each until it is answered: one after the other, as a label never overtakes another,
+ * but for trajectories, which can be read while no label can be written.
+ */
 class Served {
   constructor(token) {
     const view = crypto.getRandomValues(new Uint32Array(2)).join("");
@@ -12,7 +15,9 @@ class Served {
 
   ask(kind, content, late = () => {}) {
     const re = `${this.view}/${(this.serial += 1)}`;
-    const answered = this.last.then(() => this.#until(re, () => JSON.stringify({ kind, re, content: asOfNow(content) }), late));
+    const asked = () => this.#until(re, () => JSON.stringify({ kind, re, content: asOfNow(content) }), late);
+    if (kind === "item") return asked();
+    const answered = this.last.then(asked);
     this.last = answered.catch(() => {});
     return answered;
   }

@@ -127,7 +127,7 @@ class Steps {
         opening({ open: this.isAsSent }, `Parameters of ${tool.name}`, () => make("pre", {}, this.isAsSent ? tool.parameters : indented(tool.parameters))),
       ),
     );
-    const policy = run.policy ? make("div", { class: "text" }, run.policy) : make("p", {}, "None is on record.");
+    const policy = run.policy ? make("div", { class: "text" }, pieces(run.policy)) : make("p", {}, "None is on record.");
     return make(
       "div",
       { class: "given" },
@@ -143,7 +143,7 @@ class Steps {
     const role = step.heading ?? ROLES[step.role];
     const name = `Step ${step.index}, ${role.toLowerCase()}${step.answers ? ` of ${step.answers}` : ""}`;
     const isFolded = step.role === "tool" || step.role === "system" || step.text.length > LONG;
-    const text = () => (this.isAsSent ? make("div", { class: "text" }, step.text) : foldable(indented(step.text), `step ${step.index}`, isFolded));
+    const text = () => (this.isAsSent ? make("div", { class: "text" }, pieces(step.text)) : foldable(indented(step.text), `step ${step.index}`, isFolded));
     const article = make(
       "article",
       { class: step.role, tabindex: "-1", "aria-label": step.error ? `${name}, error` : name },
@@ -179,7 +179,7 @@ class Steps {
     const isText = call.arguments.length === 1 && !call.arguments[0][0];
     const sent = isText ? call.arguments[0][1] : `{${call.arguments.map(([name, value]) => `${JSON.stringify(name)}: ${value}`).join(", ")}}`;
     const shown = this.isAsSent
-      ? [make("dt", {}), make("dd", { class: "text" }, sent)]
+      ? [make("dt", {}), make("dd", { class: "text" }, pieces(sent))]
       : call.arguments.map(([name, value]) => [make("dt", {}, name), foldable(indented(value), name || "the arguments", true, "dd")]);
     return make(
       "div",
