@@ -331,13 +331,18 @@ def _context_in(listed: Any, model: str) -> int | None:
 
 
 #: Why a reply ended: at a limit (Mistral has a name of its own for the context), or by its server's fault (DeepSeek;
-#: Mistral and OpenRouter; vLLM and SGLang).
-CUT_SHORT, BROKEN_OFF = ("length", "model_length"), ("insufficient_system_resource", "error", "abort")
+#: Mistral and OpenRouter; vLLM and SGLang), or by a filter; and what gateways pass on of Gemini's and Anthropic's own.
+CUT_SHORT, BROKEN_OFF = ("length", "model_length", "max_tokens"), ("insufficient_system_resource", "error", "abort")
+FILTERED = ("content_filter", "safety", "prohibited_content", "blocklist", "recitation", "spii", "refusal")
+
+
+def _end_of(choice: Any) -> str:
+    return str(choice.finish_reason or "").lower()
 
 
 def _is_cut_thinking(completion: ChatCompletion) -> bool:
     """Whether a reply thought until its limit: by its usage, its fields of thought, or its first words."""
-    if not completion.choices or completion.choices[0].finish_reason not in CUT_SHORT:
+    if not completion.choices or _end_of(completion.choices[0]) not in CUT_SHORT:
         return False
     message = completion.choices[0].message
     thought = getattr(getattr(completion.usage, "completion_tokens_details", None), "reasoning_tokens", None)
@@ -366,17 +371,14 @@ def _raw(completion: ChatCompletion, *, strict: bool = False) -> Content | Failu
     choice = completion.choices[0]
     if error := getattr(choice, "error", None):  # a router's: who is behind it failed on its way
         return failure_in_reply(error)
-    end: str = choice.finish_reason or ""
-    if choice.message.refusal or end.startswith("content_filter"):
+    end = _end_of(choice)
+    if choice.message.refusal or end.startswith(FILTERED):
         return lost("refused", "refused")
     if end in CUT_SHORT:
         return _cut_short(completion.usage)
     if end in BROKEN_OFF:
         return failure_in_reply({"code": "server_error", "message": f"the reply ended by {end}"})
-    content: Any = choice.message.content
-    if isinstance(content, list):  # Mistral's: thought and text in parts
-        texts = (part for part in content if isinstance(part, Mapping) and part.get("type") in ("text", "output_text"))
-        content = "".join(str(part.get("text", "")) for part in texts)
+    content = "\n".join(filter(None, (_text_of(each.message.content) for each in completion.choices)))  # one, or none
     if not content and (calls := choice.message.tool_calls) and not strict:  # a parser took the verdict for a call
         arguments = getattr(getattr(calls[0], "function", None), "arguments", None)
         if len(calls) == 1 and isinstance(arguments, str):
@@ -386,6 +388,14 @@ def _raw(completion: ChatCompletion, *, strict: bool = False) -> Content | Failu
         words = "nothing but thought came: the server's parser of thought may take the verdict for it; start it without"
         return lost("parse_error", words)
     return content or ""
+
+
+def _text_of(content: Any) -> str:
+    """The text of a message; Mistral's has thought and text in parts."""
+    if not isinstance(content, list):
+        return content or ""
+    texts = (part for part in content if isinstance(part, Mapping) and part.get("type") in ("text", "output_text"))
+    return "".join(str(part.get("text", "")) for part in texts)
 
 
 def _stated_usd(usage: Any) -> float | None:

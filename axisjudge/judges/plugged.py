@@ -1,8 +1,9 @@
 """Judges that are functions of the user's own: a prompt in, a verdict out.
 
 A function gives back a word of `VERDICTS`; a tuple of verdict, confidence, rationale and cited steps, or the first of
-these; a dict, or its JSON, of a `Verdict`'s fields, of which only the verdict is needed, and of confidence_source,
-probabilities, status (which says why there is no verdict), usage, returned_model and call_id; or a `Verdict`.
+these; a dict of a `Verdict`'s fields, of which only the verdict is needed, and of confidence_source, probabilities,
+status (which says why there is no verdict), usage, returned_model and call_id; a text that holds these as JSON, read as
+the replies of built-in judges are (thought, fences, numbers in quotes); or a `Verdict`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from types import CodeType, FunctionType, MethodType
@@ -43,6 +45,8 @@ from axisjudge.judges.answer import (
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.pricing import UNPRICED
 from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question, shared_prefix
+from axisjudge.judges.remote import REPAIRED
+from axisjudge.judges.written import as_meant, object_in
 from axisjudge.rubric import Rubric
 from axisjudge.spec import BUILT_IN, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
@@ -140,7 +144,8 @@ def read_returned(returned: object, source: ConfidenceSource) -> tuple[Answer, _
     source : str
         Where its confidences come from, unless it says so itself.
     """
-    fields = _fields(returned)
+    repairs: list[str] = []
+    fields = _fields(returned, repairs)
     if fields is None:
         rule = f"must be one of {', '.join(VERDICTS)}, a tuple, a dict or a Verdict"
         return lost("parse_error", f"{rule}; received {_shown(returned)}"), _Call()
@@ -148,12 +153,14 @@ def read_returned(returned: object, source: ConfidenceSource) -> tuple[Answer, _
         call = _Call.model_validate({name: fields[name] for name in _OF_THE_CALL if name in fields})
     except ValidationError as error:
         return _unreadable(error, returned), _Call()
-    answer = {name: value for name, value in fields.items() if name not in _OF_THE_CALL}
-    return _answer(answer, returned, source), call
+    said = {name: value for name, value in fields.items() if name not in _OF_THE_CALL}
+    answer = _answer(said, returned, source)
+    flags = tuple(f"{REPAIRED}:{each}" for each in dict.fromkeys(repairs))
+    return replace(answer, flags=flags) if answer.status == "ok" else answer, call
 
 
-def _fields(returned: object) -> Mapping[Any, Any] | None:
-    """What was given back as a dict; None where it has none of the forms."""
+def _fields(returned: object, repairs: list[str]) -> Mapping[Any, Any] | None:
+    """What was given back as a dict; None where it has none of the forms. A text is read as any model's reply is."""
     if isinstance(returned, Verdict):
         return returned.model_dump()
     if isinstance(returned, Mapping):
@@ -165,10 +172,11 @@ def _fields(returned: object) -> Mapping[Any, Any] | None:
     if returned in VERDICTS:
         return {"verdict": returned}
     try:
-        parsed = json.loads(returned)
-    except ValueError:
+        parsed, mended = object_in(returned)
+    except (ValueError, RecursionError):
         return None
-    return parsed if isinstance(parsed, dict) else None
+    repairs += mended
+    return as_meant(parsed, repairs) if isinstance(parsed, dict) else None
 
 
 def _answer(fields: Mapping[Any, Any], returned: object, source: ConfidenceSource) -> Answer:

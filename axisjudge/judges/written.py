@@ -206,8 +206,8 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
     return objects[0]
 
 
-def _plain(fields: Any, repairs: list[str]) -> Any:
-    """The fields of a verdict, with a word in other letters and a number in quotes as they are meant."""
+def as_meant(fields: Any, repairs: list[str]) -> Any:
+    """The fields of a verdict, with a word in other letters and numbers in quotes as they are meant."""
     stated = dict(fields) if isinstance(fields, Mapping) else {}
     if (
         isinstance(word := stated.get("verdict"), str)
@@ -215,9 +215,14 @@ def _plain(fields: Any, repairs: list[str]) -> Any:
     ):
         stated["verdict"] = plain
         repairs.append("letters")
-    if isinstance(number := stated.get("confidence"), str):
-        with suppress(ValueError):
+    cited = stated.get("cited_step_indices")
+    with suppress(ValueError):
+        if isinstance(number := stated.get("confidence"), str):
             stated["confidence"] = float(number)
+            repairs.append("number_as_text")
+    with suppress(ValueError):
+        if isinstance(cited, list) and any(isinstance(step, str) for step in cited):
+            stated["cited_step_indices"] = [int(step) if isinstance(step, str) else step for step in cited]
             repairs.append("number_as_text")
     return stated or fields
 
@@ -227,13 +232,13 @@ def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> A
     repairs: list[str] = []
     try:
         fields, repairs = object_in(content, strict=strict) if isinstance(content, str) else (content, [])
-        verdict = Verdict.model_validate(fields if strict else _plain(fields, repairs))
+        verdict = Verdict.model_validate(fields if strict else as_meant(fields, repairs))
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is one, too
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
         fault = fault_of(error, "reply") if isinstance(error, ValidationError) else f"reply: {error}"
         return lost("parse_error", f"{head(fault)}; received: {head(raw)}")
     given = {**verdict.model_dump(), "cited_step_indices": tuple(verdict.cited_step_indices)}
-    flags = tuple(f"{REPAIRED}:{each}" for each in repairs)
+    flags = tuple(f"{REPAIRED}:{each}" for each in dict.fromkeys(repairs))
     return Answer(status="ok", confidence_source="verbalized", flags=flags, **given)
 
 

@@ -183,7 +183,10 @@ def test_thought_is_paid_wherever_a_server_counts_it(usage, output, reply_of):
 
 @pytest.mark.parametrize(
     ("end", "status"),
-    [("model_length", "truncated"), ("insufficient_system_resource", "api_error"), ("abort", "api_error")],
+    [
+        *(("model_length", "truncated"), ("MAX_TOKENS", "truncated"), ("SAFETY", "refused"), ("refusal", "refused")),
+        *(("insufficient_system_resource", "api_error"), ("abort", "api_error")),
+    ],
 )
 def test_a_reply_that_its_server_ended_is_no_verdict_and_is_paid(end, status, reply_of):
     whole = json.loads(chat())
@@ -193,6 +196,24 @@ def test_a_reply_that_its_server_ended_is_no_verdict_and_is_paid(end, status, re
     assert reply.answers[AXIS].status == status
     assert reply.cost_usd > 0
     assert (reply.failure is not None and reply.failure.kind == "passing") is (status == "api_error")
+
+
+@pytest.mark.parametrize(
+    ("others", "status"),
+    [(["correct"], "ok"), (["incorrect"], "parse_error"), ([None], "ok"), ([None, "correct"], "ok")],
+)
+def test_of_several_choices_none_is_taken_that_another_one_contradicts(others, status, reply_of):
+    whole = json.loads(chat())
+    first = whole["choices"][0]
+    for word in others:
+        content = None if word is None else json.dumps({**json.loads(verdict_text()), "verdict": word})
+        whole["choices"].insert(0, {**first, "message": {"role": "assistant", "content": content}})
+    with serving(Scripted(json.dumps(whole))) as server:
+        answer = reply_of("openai-compatible:some-model@URL,family=x", server).answers[AXIS]
+    assert (answer.status, answer.verdict) == (
+        status,
+        json.loads(verdict_text())["verdict"] if status == "ok" else None,
+    )
 
 
 @pytest.mark.parametrize(("n_read", "status"), [(2_050, "truncated"), (9_000, "ok")])

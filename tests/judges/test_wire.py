@@ -391,6 +391,8 @@ OTHER = verdict_text(verdict="incorrect")
         (f"{GOOD}<think>that was it", ["words_around"]),
         (GOOD.replace('"correct"', '" Correct"'), ["letters"]),
         (GOOD.replace("0.9", '"0.9"'), ["number_as_text"]),
+        (GOOD.replace("[2, 5]", '["2", 5]'), ["number_as_text"]),
+        (GOOD.replace("[2, 5]", '["2", "5"]').replace("0.9", '"0.9"'), ["number_as_text"]),
         (f"```json\n{GOOD.replace('Step 2', '</reasoning> at 2')}\n```", ["fence"]),  # the agent's mark, in a text
         (f"{{}} {GOOD}, in full: {GOOD}", ["words_around"]),
         (f"[{GOOD}]", ["list"]),
@@ -418,6 +420,7 @@ def test_what_can_be_read_in_one_way_is_read_and_counted(text, repairs):
         f"{{'alternative': {GOOD}, 'verdict': 'incorrect'}}",
         f'[{GOOD}, {{"verdict": "inc',
         GOOD.replace("0.9", '"90%"'),
+        GOOD.replace("[2, 5]", '["step 2"]'),
         GOOD.replace("0.9", "NaN"),
         GOOD[:-1] + ', "verdict": "incorrect"}',
         "{" * 100_000,

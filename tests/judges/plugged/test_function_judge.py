@@ -48,6 +48,14 @@ WORDY = Verdict(rationale="why", cited_step_indices=[0, 1], verdict="uncertain",
         ({"verdict": "correct", "probabilities": {"correct": 0.7, "incorrect": 0.3}}, {"verdict": "correct"}),
         (WORDY, {"verdict": "uncertain", "confidence": 0.5, "cited_step_indices": [0, 1], "rationale": "why"}),
         (WORDY.model_dump_json(), {"verdict": "uncertain", "confidence": 0.5}),
+        (
+            "<think>hm</think>```json\n" + WORDY.model_dump_json().replace("0.5", '"0.5"') + "\n```",
+            {"confidence": 0.5, "flags": ["unpriced", "repaired:thought", "repaired:fence", "repaired:number_as_text"]},
+        ),
+        (
+            f"Well: {json.dumps({'verdict': 'Correct', 'usage': {'cost_usd': 0.5}})}",
+            {"verdict": "correct", "cost_usd": 0.5},
+        ),
         ({"verdict": "correct", "cited_step_indices": [9]}, {"invalid_citations": [9]}),
         (
             {"verdict": "correct", "usage": {"input_tokens": 7, "cached_tokens": 3, "cost_usd": 0.5}},
