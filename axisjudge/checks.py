@@ -208,6 +208,12 @@ def _short(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def listed(where: str, given: object, *of_one: type) -> None:
+    """Refuse one value where a list is asked for: a text is no list of its letters."""
+    if isinstance(given, (str, *of_one)):
+        raise InputError(where, "must be a list", given, f"write {where}=[...]")
+
+
 def one_of(where: str, value: str, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`, else raise InputError with the nearest spelling as the cure."""
     if value in allowed:

@@ -108,6 +108,8 @@ def page(
         return
     way = f"drawn {drawn.replace('_', ' ')}" if plan is None else f"as {plan.name} says"
     way += f" ({sampling.key})" if sampling.key else ""
+    if plan is None and (n_empty := sum(not run.steps for run in runs)):
+        way += f" of those with messages, which {n_empty} of {len(runs)} have not"
     typer.echo(f"{len(sampling.trajectory_ids)} trajectories, {way}: {out}")
     typer.echo(f"Keep {kept.name} beside the labels that come back: import reads there how they were drawn.")
     typer.echo(in_words(secrets), nl=bool(secrets))

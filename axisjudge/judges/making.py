@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, listed
 from axisjudge.judges.answer import reason_of
 from axisjudge.judges.base import Judge
 from axisjudge.judges.plugged import FunctionJudge
@@ -29,8 +29,7 @@ def make_judges(judges: Sequence[JudgeLike]) -> list[Judge]:
         something that is no judge; two judges of one name, or one that bears a name which a spec gives to another.
         Keys are looked for later, by `Judge.prepare`.
     """
-    if isinstance(judges, str | JudgeSpec | Judge):
-        raise InputError("judges", "must be a list", judges, "write judges=[...]")
+    listed("judges", judges, JudgeSpec, Judge)
     given = [_checked(judge) if not isinstance(judge, str | JudgeSpec) else judge for judge in judges]
     specs = iter(parse_specs([judge for judge in given if not isinstance(judge, Judge)]))
     made: list[Judge] = []
@@ -47,8 +46,7 @@ def in_one_call(judges: Sequence[JudgeLike]) -> list[JudgeLike]:
 
     Judges that answer all axes together anyway, and those that are not asked over a wire, stay as they are.
     """
-    if isinstance(judges, str | JudgeSpec | Judge):
-        raise InputError("judges", "must be a list", judges, "write judges=[...]")
+    listed("judges", judges, JudgeSpec, Judge)
     return [judge if isinstance(judge, Judge) else _jointly(judge) for judge in judges]
 
 
@@ -88,7 +86,7 @@ def _made(spec: JudgeSpec) -> list[Judge]:
 def _checked(judge: object) -> Judge:
     """What is given as a judge, if it is one and is whole."""
     if not isinstance(judge, Judge):
-        cure = "wrap a function by @axisjudge.judge_function, derive a class from axisjudge.Judge and make an instance"
+        cure = 'wrap a function by @axisjudge.judge_function(family="..."), or make an instance of an axisjudge.Judge'
         raise InputError("judges", "must be specs or judges", judge, cure)
     where = f"judge {type(judge).__name__}"
     if not isinstance(getattr(judge, "spec", None), JudgeSpec):

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from axisjudge.checks import InputError, whole
+from axisjudge.checks import InputError, listed, whole
 from axisjudge.judges import JudgeLike, in_one_call, make_judges
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.plan import PATIENCE_S, RunOptions, make_plan
@@ -194,6 +194,8 @@ def judging_run(
     Everything that can be wrong is found here; the judges are made once, for the plan and for the run.
     """
     whole("repeats", repeats)
+    listed("axes", axes)
+    listed("retry", retry)
     if again and out is None:
         raise InputError("again", "needs the file with the earlier ratings", cure="name it with out")
     versions = versions or {}

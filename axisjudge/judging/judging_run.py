@@ -85,7 +85,7 @@ class Outcome:
             lines.append(f"Spent, as the server told or by list price: ${self.spent_usd:,.4f}.")
         if read := sum(end.cached_tokens for end in self.ends):
             share = read / sum(end.input_tokens for end in self.ends)
-            lines.append(f"The providers read {share:.0%} of the prompts' tokens from a cache.")
+            lines.append(f"{share:.0%} of the prompts' tokens were read from a cache, where providers tell.")
         if unknown := sum(end.unpriced for end in self.ends):
             lines.append(f"Calls whose cost nobody knows (no price, no usage, timed out or given up): {unknown}.")
         left = sum(end.not_asked for end in self.ends if not end.stopped)

@@ -18,6 +18,7 @@ from axisjudge.explorer.session import Session
 from axisjudge.labels.sampling import draw_at_random, draw_by, read_sampling, with_plan
 from axisjudge.ratings import RatingsWriter
 from axisjudge.readers import write_trajectories
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Rating
 
 
@@ -124,11 +125,19 @@ def test_the_command_writes_page_and_plan(runs, tmp_path):
     assert "2 trajectories, drawn random" in done.output
     assert read_sampling(tmp_path / "out" / "page.sampling.json").seed == 3
     assert about_of(out.read_text())["about"]["rater"] is None
+    assert "messages" not in done.output
     page = out.read_bytes()
     again = CliRunner().invoke(app, ["label", "page", str(source), "--out", str(out), "--sample", "2", "--seed", "4"])
     assert "another draw" in str(again.exception)
     assert out.read_bytes() == page
     assert read_sampling(tmp_path / "out" / "page.sampling.json").seed == 3
+
+
+def test_runs_that_nobody_can_label_are_left_out_and_said(runs, tmp_path):
+    write_trajectories(tmp_path / "runs.jsonl", [*runs, Trajectory(id="empty", source="test", steps=())])
+    how = ["label", "page", str(tmp_path / "runs.jsonl"), "--out", str(tmp_path / "page.html")]
+    done = CliRunner().invoke(app, how)
+    assert f"{len(runs)} trajectories, drawn random of those with messages, which 1 of 4 have not" in done.output
 
 
 def test_the_command_draws_by_a_judge_and_says_it_as_json(runs, tmp_path):

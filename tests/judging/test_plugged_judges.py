@@ -149,7 +149,7 @@ MINE = JudgeSpec(provider="mine", model="m", family="f")
         (lambda: [named(MINE), counting(name="mine", model="m")[0]], "named once"),
         (lambda: [named(MINE, kind="oracle")], "kind must be one of"),
         (lambda: [CoinJudge], "must be specs or judges"),
-        (lambda: [lambda prompt: "correct"], "judge_function"),
+        (lambda: [lambda prompt: "correct"], r'by @axisjudge.judge_function\(family="..."\)'),
         (lambda: [SimpleNamespace(rater="x")], "must be specs or judges"),
         (lambda: CoinJudge(), "must be a list"),
         (lambda: "rules", "must be a list"),
@@ -160,6 +160,12 @@ MINE = JudgeSpec(provider="mine", model="m", family="f")
 def test_what_is_no_judge_or_bears_another_s_name_is_refused(judges, told):
     with pytest.raises(InputError, match=told):
         ask(judges(), None, n=1)
+
+
+@pytest.mark.parametrize("given", [{"axes": "termination"}, {"retry": "refused"}])
+def test_a_text_is_no_list_of_its_letters(given):
+    with pytest.raises(InputError, match=f"{next(iter(given))}: must be a list"):
+        axisjudge.judge(trajectories(1), **given)
 
 
 def test_a_class_that_forgets_its_spec_is_told_so():
