@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @scorer(metrics={"*": [accuracy(), stderr()]})
 def five_axes(
-    judge: str = "rules",
+    judge: str | Sequence[str] = "rules",
     axes: str | Sequence[str] = AXES,
     ratings: str | None = None,
     tools: str | None = None,
@@ -42,8 +42,9 @@ def five_axes(
 
     Parameters
     ----------
-    judge : str
-        A judge spec such as ``rules`` or ``anthropic:claude-sonnet-4-6``.
+    judge : str or sequence of str
+        A judge spec such as ``rules`` or ``anthropic:claude-sonnet-4-6``; or its parts, which are what ``-S`` makes of
+        one with options (``openai:gpt-5,effort=low``).
     axes : str or sequence of str
         Which axes; by default all five.
     ratings : path, optional
@@ -66,13 +67,14 @@ def five_axes(
     """
     asked = [axes] if isinstance(axes, str) else list(axes)
     kinds = [tool_kinds] if isinstance(tool_kinds, str) else tool_kinds
+    spec = judge if isinstance(judge, str) else ",".join(map(str, judge))
     context = load_context(tools=tools, policy=policy, tool_kinds=kinds)
     one_at_a_time = anyio.Lock()
 
     async def score(state: TaskState, target: Target) -> Score:
         run = context.fill(trajectory_of(state))
         table = await anyio.to_thread.run_sync(
-            lambda: judge_trajectories([run], [judge], asked, progress=False, confirm=True)
+            lambda: judge_trajectories([run], [spec], asked, progress=False, confirm=True)
         )
         every = ratings_of(table)
         if ratings is not None:

@@ -91,6 +91,19 @@ def test_the_scored_log_gives_the_ratings_back(scored, judged):
     assert set(found["question"]) - set(AXES) == {"includes"}
 
 
+def test_a_spec_with_options_is_one_judge_though_inspect_splits_it_at_its_commas(tmp_path):
+    pytest.importorskip("inspect_ai", reason="needs axisjudge[inspect]")
+    from inspect_ai import score
+    from inspect_ai._util.config import parse_cli_args  # what ``inspect score`` makes of -S
+    from inspect_ai.log import read_eval_log
+
+    from axisjudge.inspect_scorer import five_axes
+
+    given = parse_cli_args(["judge=rules,all=true", "axes=termination", f"ratings={tmp_path / 'r.jsonl'}"])
+    score(read_eval_log(LOG), five_axes(**given), action="append", display="none")
+    assert axisjudge.read_ratings(tmp_path / "r.jsonl")["rater"].unique().to_list() == ["rules,all=True"]
+
+
 @pytest.mark.slow
 def test_inspect_finds_it_by_its_entry_point(tmp_path):
     pytest.importorskip("inspect_ai", reason="needs axisjudge[inspect]")
