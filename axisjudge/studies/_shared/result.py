@@ -231,6 +231,11 @@ class Study(_Kept):
         return named
 
     @property
+    def answer(self) -> str:
+        """What the first part answers, unless a study has more to say."""
+        return next(iter(self.parts.values())).answer
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """What each part answers, those left out that have nothing to say."""
         return tuple(part.answer for part in self.parts.values() if part.answer)

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import TooLittle, one_of
-from axisjudge.figures import theme
 from axisjudge.ratings.edge import BY_JUDGE, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.sources import Source
@@ -125,9 +124,7 @@ class PanelWorth(Part, name="effective_judges", caption="The panel, whole and wi
         best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
         return words.effective_in_full(self.where, self.judges, self.measured, best, self.panel.planted)
 
-    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
-        """Accuracy of each judge and of the majority, best first."""
-        return by_family.plot_panel_worth(self, ax=ax)
+    plot = by_family.plot_panel_worth
 
 
 def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:
@@ -272,10 +269,7 @@ class StepScores(
     n_steps: int
     n_runs: int
 
-    @property
-    def answer(self) -> str:
-        """The widest and the narrowest distance from people."""
-        return words.steps(self)
+    answer = property(words.steps)
 
 
 def step_scores(

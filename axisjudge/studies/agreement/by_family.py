@@ -33,7 +33,7 @@ _NAMED = 8
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 
 
-def plot_agreement_matrix(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
+def plot_agreement_matrix(cross: Any, ax: theme.Axes | None = None) -> theme.Axes:
     """Agreement of every two raters, ordered by family; a frame round each family, labels set apart at the end.
 
     The scale of colour is fixed at 0 to 1, so that matrices can be laid side by side; every cell says its value.
@@ -57,7 +57,7 @@ def plot_agreement_matrix(cross: Any, *, ax: theme.Axes | None = None) -> theme.
     return ax
 
 
-def plot_families(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
+def plot_families(cross: Any, ax: theme.Axes | None = None) -> theme.Axes:
     """Families x families: the mean over pairs of their judges, with labels as the last row.
 
     Families stand by their agreement with the labels, the highest first; by name where there are none.
@@ -118,7 +118,7 @@ def plot_with_labels(cross: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
     return theme.dress(ax, f"Judges against {_labels(cross)}", note, how=note + grey)
 
 
-def plot_panel_worth(panel: Any, *, ax: theme.Axes | None = None) -> theme.Axes:
+def plot_panel_worth(panel: Any, ax: theme.Axes | None = None) -> theme.Axes:
     """Accuracy of each judge and of the majority, with the effective number of judges over the band of label error."""
     import matplotlib as mpl
 
@@ -276,14 +276,9 @@ class CrossFamily(Part, name="families", caption="Agreement of judges by family,
         shown = columns(f"family_1 family_2 n_pairs {self.coefficient}~~=mean n_items=mean.n_items")
         return table_of(rows_of(self.by_family, shown), self.kind)
 
-    @property
-    def answer(self) -> str:
-        """Within against across, and whether families in general would do so."""
-        return words.families(self.where, self.label, self.within, self.across, self.difference, self.p_families)
+    answer = property(words.families)
 
-    def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
-        """Families x families, labels last."""
-        return plot_families(self, ax=ax)
+    plot = plot_families
 
     @property
     def every_two(self) -> Table:
@@ -295,14 +290,9 @@ class CrossFamily(Part, name="families", caption="Agreement of judges by family,
         }
         return native(self.pairs.select(**both, **{self.coefficient: "value"}, n_items="n_items"), self.kind)
 
-    def plot_every_two(self, ax: theme.Axes | None = None) -> theme.Axes:
-        """The matrix of all pairs, ordered by family."""
-        return plot_agreement_matrix(self, ax=ax)
+    plot_every_two = plot_agreement_matrix
 
-    @property
-    def alpha_sentence(self) -> str:
-        """Krippendorff's alpha of all judges together, and of people where there are two or more."""
-        return words.alpha(self.where, self.alpha_label, self.alpha_judges, self.alpha_people)
+    alpha_sentence = property(words.alpha)
 
 
 def families_of(panel: Pooled, coefficient: str, intervals: IntervalTerms) -> CrossFamily:

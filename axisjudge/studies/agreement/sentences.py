@@ -212,20 +212,22 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
     return [*remarks, empty] if runs else remarks
 
 
-def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate, p: float) -> str:
+def families(of: Any) -> str:
     """Within against across, with intervals, and whether families in general differ; or why it cannot be said."""
+    where, label, within, across = of.where, of.label, of.within, of.across
     if math.isnan(within.estimate) and math.isnan(across.estimate):
         return f"{where}: no mean {named(label)} within families ({within.reason}) nor across ({across.reason})."
     if math.isnan(within.estimate):
         return f"{where}: {within.reason}; across families the mean {named(label)} is {across.worded('.3f')}."
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
-    difference = replace(difference, estimate=apart(within.estimate, across.estimate, ".3f"))
+    difference = replace(of.difference, estimate=apart(within.estimate, across.estimate, ".3f"))
     first = (
         f"On {where}, the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
         f"{across.worded('.3f')} across: {directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}, "
         f"for these judges ({difference.clusters}; large families have most pairs)."
     )
+    p = of.p_families
     deals = f"With families dealt to these judges at random, they agree as much more in {p:.0%} of deals"
     shown = "so that it is shown" if p <= 1 - difference.ci_level else "so that it is not shown"
     return first if math.isnan(p) else f"{first} {deals}, {shown} of families in general."
@@ -244,10 +246,11 @@ def with_labels(label: str, means: Mapping[str, Estimate], people: Estimate, who
     return f"{sentence_case(named(label))} with {who} was observed {ends}{among}."
 
 
-def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
+def alpha(of: Any) -> str:
     """Krippendorff's alpha of all judges together, and of people where there are two or more."""
+    judges, people = of.alpha_judges, of.alpha_people
     among = "" if math.isnan(people.estimate) else f"; of people among themselves {people.worded('.3f')}"
-    return f"{where}: {named(label)} of all judges together is {judges.worded('.3f')}{among}."
+    return f"{of.where}: {named(of.alpha_label)} of all judges together is {judges.worded('.3f')}{among}."
 
 
 def effective_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:

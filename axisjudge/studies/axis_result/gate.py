@@ -331,10 +331,7 @@ class GateDecision(Result):
         """The change in points, of the means as they are printed."""
         return apart(self.after, self.before, ".1f")
 
-    @property
-    def sentence(self) -> str:
-        """The decision in a line."""
-        return say.decision(self)
+    sentence = property(say.decision)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,10 +139,7 @@ class WeakestSignals(Part, caption="Interactions of this run with a signal below
         rows = [{name: row[name] for name in schema} for row in self.rows[:_MOST_ROWS]]
         return native(pl.DataFrame(rows, schema=schema), self.kind)
 
-    @property
-    def answer(self) -> str:
-        """How many there are, and the lowest."""
-        return say.weakest(len(self.rows), self.rows[0] if self.rows else None)
+    answer = property(say.weakest)
 
 
 def weakest_signals(of: OneRun) -> WeakestSignals:
@@ -171,11 +168,7 @@ class AllRuns(Part, caption="Every run with its slowest call and its weakest sig
             rows.append(row | {"weakest": "; ".join(map(str, each.insights)) or None, "marks": len(each.marks)})
         return native(pl.DataFrame(rows, infer_schema_length=None), self.kind)
 
-    @property
-    def answer(self) -> str:
-        """How many runs and agents there are, and how many runs failed."""
-        agents = {each.agent or "" for each in self.results}
-        return say.runs_counted(len(self.results), len(agents), sum(each.failed for each in self.results))
+    answer = property(say.runs_counted)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Every run's composite, one row a task and agent; a line where it is an interval, whiskers for its bounds."""
@@ -236,10 +229,7 @@ class MeansOfAgents(
         rows = [row for row in rows if row["runs"]]
         return native(pl.DataFrame(rows, infer_schema_length=None), self.kind)
 
-    @property
-    def answer(self) -> str:
-        """The mean AXIS Result of every agent."""
-        return say.of_means([(each.agent, each.means["composite"], each.n_runs) for each in self.agents])
+    answer = property(say.of_means)
 
 
 def agent_means(

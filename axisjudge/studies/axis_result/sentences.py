@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -48,11 +48,12 @@ UNGRADED = "No run has a graded goal, so that every AXIS Result is an interval a
 ASSUMED = "The curve behind these scores is assumed, not fitted to what people think of the runs."
 
 
-def runs_counted(n_runs: int, n_agents: int, n_failed: int) -> str:
+def runs_counted(of: Any) -> str:
     """How many runs and agents, and how many runs failed: an error, or no result and an exit code other than 0."""
+    n_failed, agents = sum(each.failed for each in of.results), {each.agent or "" for each in of.results}
     ended = [f"broke off with an error and {scores} 0" for scores in ("scores", "score")]
     failed = agreeing(n_failed, "run", *ended) if n_failed else "none broke off with an error"
-    return f"{many(n_runs, 'run')} of {many(n_agents, 'agent')}; {failed}."
+    return f"{many(len(of.results), 'run')} of {many(len(agents), 'agent')}; {failed}."
 
 
 def marked(mark: str) -> str:
@@ -60,12 +61,12 @@ def marked(mark: str) -> str:
     return f"The run is marked: {mark}."
 
 
-def weakest(n: int, lowest: Mapping[str, Any] | None) -> str:
+def weakest(of: Any) -> str:
     """How many interactions of a run have a signal below 1, and the lowest."""
-    if lowest is None:
+    if not of.rows:
         return "No interaction of this run has a signal below 1."
-    least = f"#{lowest['id']}, {lowest['what']}"
-    return f"{agreeing(n, 'interaction', 'has', 'have')} a signal below 1; the lowest is {least}."
+    least = f"#{of.rows[0]['id']}, {of.rows[0]['what']}"
+    return f"{agreeing(len(of.rows), 'interaction', 'has', 'have')} a signal below 1; the lowest is {least}."
 
 
 def between(names: tuple[str, str], sentence: str) -> str:
@@ -100,14 +101,14 @@ def of_run(result: AxisResult) -> list[str]:
     return words
 
 
-def of_means(means: Sequence[tuple[str, Estimate, int]]) -> str:
+def of_means(of: Any) -> str:
     """The mean AXIS Result of every agent: its name, its mean and how many runs it has."""
     each_agent = [
         f"{agent} {mean.estimate:.1f} ({f'{mean.n_items} of ' if mean.n_items < n_runs else ''}{many(n_runs, 'run')} "
         f"on {mean.clusters}; {mean.interval('.1f')})"
         if mean.n_items
         else f"{agent} none, as no goal was graded in {many(n_runs, 'run')}"
-        for agent, mean, n_runs in means
+        for agent, mean, n_runs in ((each.agent, each.means["composite"], each.n_runs) for each in of.agents)
     ]
     return f"Mean AXIS Result, of 100: {listed(each_agent, most=_NAMED)}."
 

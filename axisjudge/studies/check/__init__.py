@@ -247,11 +247,6 @@ class Check(Study):
     beside: RatersBeside | None
 
     @property
-    def answer(self) -> str:
-        """The first finding, in a sentence."""
-        return self.measures.answer
-
-    @property
     def sentences(self) -> tuple[str, ...]:
         """All that is said, in the order in which the command prints it."""
         return tuple(line for lines in report(self.read).values() for line in lines)

@@ -328,10 +328,7 @@ class ControlPoints(
         """One row a curve."""
         return frames.table_of(self.rows, self.kind)
 
-    @property
-    def answer(self) -> str:
-        """Each curve's two points."""
-        return say.control_points(self.rows)
+    answer = property(say.control_points)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One line a curve, from the raw score that gets 50 to the one that gets 90."""

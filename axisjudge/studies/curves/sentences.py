@@ -76,9 +76,9 @@ def _held(name: str, planted: float, estimate: Estimate) -> str:
     return f"the planted {name} {planted:g} lies {side}side its interval"
 
 
-def control_points(rows: Sequence[Mapping[str, Any]]) -> str:
+def control_points(of: Any) -> str:
     """Where each curve gives 50 and 90."""
-    points = [f"{row['curve']} {row['raw_at_50']:.3f} and {row['raw_at_90']:.3f}" for row in rows]
+    points = [f"{row['curve']} {row['raw_at_50']:.3f} and {row['raw_at_90']:.3f}" for row in of.rows]
     return f"Raw scores that get 50 and 90: {'; '.join(points)}."
 
 

@@ -116,17 +116,17 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}{days}"
 
 
-def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:
+def published(of: PublishedRepeat) -> str:
     """What one item asked again shows, and what it does not."""
-    words = ", then ".join(f"{verdict} at confidence {confidence:.2f}" for verdict, confidence in calls)
-    least = min(confidence for _, confidence in calls)
+    words = ", then ".join(f"{verdict} at confidence {confidence:.2f}" for verdict, confidence in of.calls)
+    least, flips = min(confidence for _, confidence in of.calls), of.with_itself.flips
     shows = "one verdict that did not change"
     if flips.estimate:
         shows = f"that this judge can change its verdict while its confidence stays at {least:.2f} or above"
     return (
-        f"{judge} on {axis} of simulation {simulation} said {words}. It shows {shows}. It does not show how often, nor "
-        f"which of the calls is right: even one item drawn at random would allow a flip rate of "
-        f"{flips.interval('.1%')}, and this one was picked for publication."
+        f"{of.judge} on {of.axis} of simulation {of.simulation} said {words}. It shows {shows}. It does not show "
+        f"how often, nor which of the calls is right: even one item drawn at random would allow a flip "
+        f"rate of {flips.interval('.1%')}, and this one was picked for publication."
     )
 
 
@@ -367,10 +367,7 @@ class PublishedRepeat(Part, name="published_repeat", caption="The same call, mad
         names, calls = ("call", "verdict", "confidence"), enumerate(self.calls, start=1)
         return frames.table_of([dict(zip(names, (at, *call), strict=True)) for at, call in calls], self.kind)
 
-    @property
-    def answer(self) -> str:
-        """What one item asked again shows, and what it does not."""
-        return published(self.judge, self.axis, self.simulation, self.calls, self.with_itself.flips)
+    answer = property(published)
 
 
 def published_repeat(calls: frames.Given) -> PublishedRepeat:

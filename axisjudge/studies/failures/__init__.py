@@ -205,10 +205,7 @@ class FirstToFix(Part, name="axes_per_agent", caption="Which axis to fix first, 
         ends = rows_by("agent", self.highest, {"low": "ci_low", "high": "ci_high"})
         return table_of([one | other for one, other in zip(rows, ends, strict=True)], self.kind)
 
-    @property
-    def answer(self) -> str:
-        """For how many agents one axis comes first."""
-        return say.first_to_fix(self.rankings)
+    answer = property(say.first_to_fix)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The highest observed rate of each agent, and of which axis."""
@@ -299,10 +296,7 @@ class Reversals(Part, caption="Verdicts that would change what may hold rank 1")
         rows = rows_by("of", told, {"verdicts": "changes", "exact": "exact"})
         return table_of(rows, self.kind, columns=("of", "verdicts", "exact"))
 
-    @property
-    def answer(self) -> str:
-        """On how many verdicts the order hangs; empty where there is nothing to overturn."""
-        return say.rank_reversals(self.axes, self.agents)
+    answer = property(say.rank_reversals)
 
 
 def rank_reversals(profile: FailureProfile, axes: Ranking, agents: Ranking, *, seed: int = 0) -> Reversals:

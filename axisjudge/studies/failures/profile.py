@@ -83,10 +83,7 @@ class FailureProfile(
         """One row per agent and axis and, last, per axis over all agents, by both rules."""
         return frame_of((*self.cells, *self.totals), Cell._keys, self.kind)
 
-    @property
-    def answer(self) -> str:
-        """The range of the observed rates, and how far undecided verdicts could move it."""
-        return say.extremes(self.cells, self.rule)
+    answer = property(say.extremes)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """A map of axes by agents, count, n and interval in each cell."""
@@ -311,10 +308,7 @@ class PublishedProfile(
         ]
         return table_of(rows, self.kind)
 
-    @property
-    def answer(self) -> str:
-        """What the counts allow to be said."""
-        return say.published(self)
+    answer = property(say.published)
 
 
 def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfile:

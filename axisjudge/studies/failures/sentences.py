@@ -79,8 +79,9 @@ def sample(panel: Panel) -> str:
     return f"{runs} of {agents} on {tasks}, {many(len(panel.axes), 'axis')}, {judges}: {undecided}."
 
 
-def extremes(every: Sequence[Cell], measure: str = "any") -> str:
+def extremes(of: Any) -> str:
     """The range of the observed rates with the cells at its ends, and how far undecided verdicts could move it."""
+    every, measure = of.cells, of.rule
     by = "By the any-judge count" if measure == "any" else "By consensus"
     cells = [cell for cell in every if cell.failures(measure).rate.n_items]
     if not cells:
@@ -147,18 +148,19 @@ def false_failures(n_judges: int) -> str:
     )
 
 
-def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
+def rank_reversals(both: Any) -> str:
     """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
     parts = [
         f"{_different(reversal)} would change which {of} may fail most"
-        for of, reversal in (("axes", axes), ("agents", agents))
+        for of, reversal in (("axes", both.axes), ("agents", both.agents))
         if reversal is not None
     ]
     return f"By the any-judge count, {listed(parts)}." if parts else ""
 
 
-def first_to_fix(rankings: Mapping[str, Ranking]) -> str:
+def first_to_fix(part: Any) -> str:
     """For how many agents one axis may be called first; why for none, where nothing can be ranked."""
+    rankings: Mapping[str, Ranking] = part.rankings
     alone = {agent: of.first[0] for agent, of in rankings.items() if not of.sets.refusal and len(of.first) == 1}
     named = "; ".join(f"{axis} for {agent}" for agent, axis in alone.items())
     why = named or "; ".join(dict.fromkeys(filter(None, (of.sets.refusal for of in rankings.values()))))

@@ -154,7 +154,25 @@ class JudgesOfRuns(
     @property
     def answer(self) -> str:
         """Which judges are shown to be lenient or strict."""
-        return lenient(self.judges)
+        known = [one.model for one in self.judges if not math.isnan(one.model.leniency.ci_low)]
+        if not known:
+            return "Which judge is lenient is not known without the truth."
+        parts = []
+        for words, chosen in (
+            ("lenient", [one for one in known if one.leniency.ci_low > 0]),
+            ("strict", [one for one in known if one.leniency.ci_high < 0]),
+        ):
+            if chosen:
+                far = max(chosen, key=lambda one: abs(one.leniency.estimate))
+                by = directed(in_points(far.leniency), "lower", "higher")
+                count = f"{len(chosen)} of {many(len(known), 'judge')}"
+                verb, most = ("is", "") if len(chosen) == 1 else ("are", "most of all ")
+                calls = f"calls a share incorrect that is {by} than the share that fails"
+                parts.append(f"{count} {verb} shown to be {words}, {most}{far.judge}, which {calls}")
+        if not parts:
+            who = "The judge is not" if len(known) == 1 else f"None of {len(known)} judges is"
+            return f"{who} shown to be lenient or strict."
+        return f"{'; '.join(parts)}. Each judge was looked at alone, so this is exploratory."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """How often each judge sees that an item fails, the best first; empty where the model says nothing of it."""
@@ -181,7 +199,17 @@ class VarianceShares(Part, name="variance_shares", caption="Shares of the varian
     @property
     def answer(self) -> str:
         """The largest sources."""
-        return sources(self.model)
+        known = [one for one in self.model.components if not math.isnan(one.share.ci_low)]
+        if not known:
+            return "Where the variance of a verdict comes from is not known without the truth."
+        most = sorted(known, key=lambda one: -one.share.estimate)[:3]
+        first, *others = [f"in '{one.source}'" for one in most]
+        shares = [one.share.worded(".0%") for one in most]
+        lies = [
+            f"{shares[0]} lies {first}",
+            *(f"{each} {where}" for each, where in zip(shares[1:], others, strict=True)),
+        ]
+        return f"Of the variance of a verdict {listed(lies)}."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Posterior means with their intervals."""
@@ -220,7 +248,13 @@ class WorthOfPanel(Part, name="panel_worth", caption="Independent judges that th
     @property
     def answer(self) -> str:
         """What the panel is worth, both ways."""
-        return effective_sentence(self.model, self.by_design)
+        own = self.model.effective
+        if math.isnan(own.estimate):
+            return f"How many independent judges the panel is worth is not said: {own.reason}."
+        beside = ""
+        if self.by_design is not None and not math.isnan(self.by_design.estimate):
+            beside = f"; by the correlation of errors {self.by_design.estimate:.1f} ({self.by_design.interval('.1f')})"
+        return f"The {own.n_raters} judges {equal_to(own.n_raters, own, '.1f')}, by the model{beside}."
 
 
 def panel_worth(rates: RunRates) -> WorthOfPanel:
@@ -248,7 +282,20 @@ class HiddenLabels(Part, name="hidden_labels", caption="On labels that the model
     @property
     def answer(self) -> str:
         """How the model does on labels that it did not see."""
-        return hidden_sentence(self.trial)
+        if (trial := self.trial) is None:
+            return "No label was hidden to try the model on."
+        start = f"With {many(trial.n_hidden, 'label')} hidden"
+        if math.isnan(trial.failing.estimate) or math.isnan(trial.accuracy):
+            return f"{start} the model does not say how many fail: {trial.failing.reason}."
+        worse = " (lower is better: it is too sure here)" if trial.brier > trial.votes_brier else ""
+        held = "holds" if trial.failing.ci_low <= trial.labelled.estimate <= trial.failing.ci_high else "does not hold"
+        return (
+            f"{start} the model says that {trial.failing.worded('.0%')} of items fail; the labels that are left say "
+            f"{trial.alone.worded('.0%')} by themselves. The model's interval {held} the {trial.labelled.estimate:.0%} "
+            f"of all labels. Of the hidden labels the model gets {trial.accuracy:.0%} right, the majority of judges "
+            f"{trial.votes_accuracy:.0%}. The model's probabilities have a mean squared error (Brier score) of "
+            f"{trial.brier:.3f} on them, the shares of judges that say incorrect {trial.votes_brier:.3f}{worse}."
+        )
 
 
 def hidden_labels(rates: RunRates, share: float = 0.5) -> HiddenLabels:
@@ -271,11 +318,6 @@ class FewRuns(Study):
     components: VarianceShares
     effective: WorthOfPanel
     hidden: HiddenLabels
-
-    @property
-    def answer(self) -> str:
-        """How many runs fail as far as these can tell, and by how much the model narrows it."""
-        return self.rates.answer
 
 
 def few_runs(
@@ -431,70 +473,6 @@ def widths(rates: Sequence[Beside]) -> str:
     return (
         f"The interval of the share that judges call incorrect, for an agent on an axis, is {model:.0f} points wide by "
         f"the model and {design:.0f} as counted{f' (median of {len(both)} cells)' if len(both) > 1 else ''}."
-    )
-
-
-def lenient(judges: Sequence[JudgeBeside]) -> str:
-    """The judges whose own intervals are lenient or strict; nothing corrects for how many were looked at."""
-    known = [one.model for one in judges if not math.isnan(one.model.leniency.ci_low)]
-    if not known:
-        return "Which judge is lenient is not known without the truth."
-    parts = []
-    for words, chosen in (
-        ("lenient", [one for one in known if one.leniency.ci_low > 0]),
-        ("strict", [one for one in known if one.leniency.ci_high < 0]),
-    ):
-        if chosen:
-            far = max(chosen, key=lambda one: abs(one.leniency.estimate))
-            by = directed(in_points(far.leniency), "lower", "higher")
-            count = f"{len(chosen)} of {many(len(known), 'judge')}"
-            verb, most = ("is", "") if len(chosen) == 1 else ("are", "most of all ")
-            calls = f"calls a share incorrect that is {by} than the share that fails"
-            parts.append(f"{count} {verb} shown to be {words}, {most}{far.judge}, which {calls}")
-    if not parts:
-        who = "The judge is not" if len(known) == 1 else f"None of {len(known)} judges is"
-        return f"{who} shown to be lenient or strict."
-    return f"{'; '.join(parts)}. Each judge was looked at alone, so this is exploratory."
-
-
-def sources(model: LatentPanel) -> str:
-    """Where the variance of a verdict comes from."""
-    known = [one for one in model.components if not math.isnan(one.share.ci_low)]
-    if not known:
-        return "Where the variance of a verdict comes from is not known without the truth."
-    most = sorted(known, key=lambda one: -one.share.estimate)[:3]
-    first, *others = [f"in '{one.source}'" for one in most]
-    shares = [one.share.worded(".0%") for one in most]
-    lies = [f"{shares[0]} lies {first}", *(f"{each} {where}" for each, where in zip(shares[1:], others, strict=True))]
-    return f"Of the variance of a verdict {listed(lies)}."
-
-
-def effective_sentence(model: LatentPanel, by_design: Estimate | None) -> str:
-    """What the panel is worth, both ways."""
-    own = model.effective
-    if math.isnan(own.estimate):
-        return f"How many independent judges the panel is worth is not said: {own.reason}."
-    beside = ""
-    if by_design is not None and not math.isnan(by_design.estimate):
-        beside = f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
-    return f"The {own.n_raters} judges {equal_to(own.n_raters, own, '.1f')}, by the model{beside}."
-
-
-def hidden_sentence(trial: LabelsHidden | None) -> str:
-    """How the model does on labels that it did not see."""
-    if trial is None:
-        return "No label was hidden to try the model on."
-    start = f"With {many(trial.n_hidden, 'label')} hidden"
-    if math.isnan(trial.failing.estimate) or math.isnan(trial.accuracy):
-        return f"{start} the model does not say how many fail: {trial.failing.reason}."
-    worse = " (lower is better: it is too sure here)" if trial.brier > trial.votes_brier else ""
-    held = "holds" if trial.failing.ci_low <= trial.labelled.estimate <= trial.failing.ci_high else "does not hold"
-    return (
-        f"{start} the model says that {trial.failing.worded('.0%')} of items fail; the labels that are left say "
-        f"{trial.alone.worded('.0%')} by themselves. The model's interval {held} the {trial.labelled.estimate:.0%} of "
-        f"all labels. Of the hidden labels the model gets {trial.accuracy:.0%} right, the majority of judges "
-        f"{trial.votes_accuracy:.0%}. The model's probabilities have a mean squared error (Brier score) of "
-        f"{trial.brier:.3f} on them, the shares of judges that say incorrect {trial.votes_brier:.3f}{worse}."
     )
 
 

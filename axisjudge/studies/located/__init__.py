@@ -252,10 +252,7 @@ class RunsByHolder(Part, name="partings", caption="Runs by what each says; empty
 
     partings: pl.DataFrame
 
-    @property
-    def answer(self) -> str:
-        """Where the last judge and the reference part."""
-        return say.parting_sentence(self.partings)
+    answer = property(say.parting_sentence)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Failed and passing runs of each set, cut by who holds a fault against them; of the last judge."""
@@ -308,10 +305,7 @@ class KindsOfFinding(
 
     kinds: tuple[KindCount, ...]
 
-    @property
-    def answer(self) -> str:
-        """Which kinds are worth more than blind flagging."""
-        return say.kinds_sentence(self.kinds)
+    answer = property(say.kinds_sentence)
 
 
 def kinds_of_finding(findings: Given | None, *, ci_level: float = 0.95) -> KindsOfFinding:

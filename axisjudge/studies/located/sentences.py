@@ -23,7 +23,6 @@ from axisjudge.studies.located.counts import (
     AgainstReading,
     Decided,
     FaultsFound,
-    KindCount,
     faults_of_readers,
 )
 
@@ -197,8 +196,9 @@ def _located(labeller: str) -> str:
     return words.get(labeller, f"that the {labeller} locates")
 
 
-def parting_sentence(partings: pl.DataFrame) -> str:
+def parting_sentence(of: Any) -> str:
     """Over all sets for the last judge: failed runs by who holds a fault against them, and passing runs flagged."""
+    partings = of.partings
     if partings.is_empty():
         return "Nothing was judged."
     last = partings["judge"][-1]
@@ -220,11 +220,11 @@ def _runs(partings: pl.DataFrame) -> int:
     return int(partings["n_runs"].sum())
 
 
-def kinds_sentence(kinds: Sequence[KindCount]) -> str:
+def kinds_sentence(of: Any) -> str:
     """How many kinds of finding hold on sets that nothing was made on, and which do not."""
-    if not kinds:
+    if not of.kinds:
         return "Kinds of finding were not counted here."
-    known = [one for one in kinds if one.holds is not None]
+    known = [one for one in of.kinds if one.holds is not None]
     hold = sum(bool(one.holds) for one in known)
     start = (
         f"{hold} of the {len(known)} kinds that flag {FEWEST_FLAGGED} kept-back runs or more hold there: the lower end "

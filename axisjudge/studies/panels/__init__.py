@@ -64,10 +64,7 @@ class WaysTogether(
         ]
         return table_of(rows, self.kind)
 
-    @property
-    def answer(self) -> str:
-        """Whether the chosen panel is shown to be better than the best single judge."""
-        return say.gain(self.votes, self.panel.way, self.ways)
+    answer = property(say.gain)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The gain of every way over the best single judge; the chosen panel's weights where no way was tried."""
@@ -239,10 +236,7 @@ class PanelCalibration(
             return table_of([], self.kind, columns=names)
         return native(pl.DataFrame({name: getattr(self.curve, name) for name in names}), self.kind)
 
-    @property
-    def answer(self) -> str:
-        """How far the panel's probabilities can be taken at their word."""
-        return say.calibrated(self.curve)
+    answer = property(say.calibrated)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The curve with the band of a perfectly calibrated panel."""
@@ -350,10 +344,7 @@ class MoneySpent(
 
     frontier: Frontier
 
-    @property
-    def answer(self) -> str:
-        """What money buys, and the cascade with a guarantee."""
-        return say.spending(self.frontier)
+    answer = property(say.spending)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Every point; what another one beats in both is grey."""
@@ -388,11 +379,6 @@ class Panels(Study):
     def panel(self) -> FittedPanel:
         """What `axisjudge panel apply` takes."""
         return self.ways.panel
-
-    @property
-    def answer(self) -> str:
-        """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
-        return self.ways.answer
 
 
 def next_step(trust: VerdictsThatStand) -> str:

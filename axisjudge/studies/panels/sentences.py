@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from axisjudge.stats.agreement.effective import EffectiveJudges
-from axisjudge.stats.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.panel_models import accuracies
-from axisjudge.stats.panel_nested import REFERENCE, NestedWay
+from axisjudge.stats.panel_nested import REFERENCE
 from axisjudge.studies._shared.words import directed, equal_to, in_points, listed, many
 from axisjudge.studies.panels.trust import Frontier, PointKind, Trust, TrustVerdict
 from axisjudge.studies.panels.voted import DrawScheme, FittedPanel, Voted
@@ -45,8 +44,9 @@ _NO_DRAW = {
 }
 
 
-def gain(votes: Voted, chosen: str, ways: Mapping[str, NestedWay]) -> str:
+def gain(of_ways: Any) -> str:
     """The chosen way against the best single judge, on tasks that neither was chosen on."""
+    votes, chosen, ways = of_ways.votes, of_ways.panel.way, of_ways.ways
     if not votes.n_voted:
         items = many(len(votes.items), "item")
         return f"No judge gave a verdict on any of {items}: all were lost, and there is nothing to put together."
@@ -106,9 +106,9 @@ def read(votes: Voted, panel: FittedPanel) -> str:
     )
 
 
-def calibrated(curve: ReliabilityCurve | None) -> str:
+def calibrated(of: Any) -> str:
     """How far the panel's probabilities can be taken at their word."""
-    if curve is None:
+    if (curve := of.curve) is None:
         return "No label shows how far the panel's probabilities can be taken at their word."
     inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
     return (
@@ -228,8 +228,9 @@ def worst(trust: Trust) -> str:
     )
 
 
-def spending(frontier: Frontier) -> str:
+def spending(of: Any) -> str:
     """What money buys, and the cascade with a guarantee."""
+    frontier: Frontier = of.frontier
     if not frontier.points:
         return "No judge has labelled verdicts and a price, so error cannot be set against price."
     unpriced = f" Without a known price, and so in no point: {listed(frontier.unpriced)}." if frontier.unpriced else ""

@@ -196,10 +196,7 @@ class NeutralComponents(Part, name="neutral", caption="Where 50 stands for a com
     span: float
     several: bool = False
 
-    @property
-    def answer(self) -> str:
-        """How many scores hold a neutral 50; empty where none does."""
-        return say.neutral(self.n_wide, self.span, several=self.several)
+    answer = property(say.neutral)
 
 
 def neutral_components(

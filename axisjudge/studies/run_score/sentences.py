@@ -68,14 +68,14 @@ def gain(points: Estimate) -> str:
     return f"On unseen specs the squared error of the S-curve is {moved} than that of score / 100, {points.clusters}."
 
 
-def neutral(n_wide: int, span: float, *, several: bool) -> str:
+def neutral(of: Any) -> str:
     """How many scores hold a neutral 50 (or `several` in one score), and how far these could move (the median)."""
-    if not n_wide:
+    if not of.n_wide:
         return ""
-    what, that, it = ("components are", "these", "them") if several else ("a component is", "that component", "it")
+    what, that, it = ("components are", "these", "them") if of.several else ("a component is", "that component", "it")
     return (
-        f"In {many(n_wide, 'run')} {what} the neutral 50 for want of data; with {that} at 0 the score "
-        f"is {span:g} points lower than with {it} at 100{'' if n_wide == 1 else ' (median)'}."
+        f"In {many(of.n_wide, 'run')} {what} the neutral 50 for want of data; with {that} at 0 the score "
+        f"is {of.span:g} points lower than with {it} at 100{'' if of.n_wide == 1 else ' (median)'}."
     )
 
 

@@ -96,7 +96,18 @@ class RunTimeline(_OfRun, name="trace", caption="The steps of the run, and who c
     @property
     def answer(self) -> str:
         """Which run this is, and how far the judges are of one mind."""
-        return answer(self.run, self.n_runs)
+        run, n_runs = self.run, self.n_runs
+        given = [each for each in run.verdicts if each.word in WORDS]
+        which = f"run {run.trajectory_id}" + (f", one of {n_runs:,}" if n_runs > 1 else "")
+        if not given:
+            return f"On {which}, no judge gave a verdict: {many(len(run.verdicts), 'verdict')} lost."
+        judges = {each.judge for each in given}
+        if len(judges) == 1:
+            failed = [each.axis for each in given if each.word == "incorrect"]
+            what = f"calls {listed(failed)} incorrect" if failed else "calls no axis incorrect"
+            asked = f"({many(len(run.axes), 'axis')} asked)"
+            return f"On {which}, {given[0].judge} {what} {asked}. One judge has nobody to agree with."
+        return f"On {which}, {_of_one_mind(run, len(judges))}. {ONE_RUN}"
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """The steps from left to right, with every judge's marks."""
@@ -186,7 +197,16 @@ class RunOverlaps(
     @property
     def answer(self) -> str:
         """How far equal verdicts share evidence."""
-        return evidence(self.run)
+        if not self.run.overlaps:
+            return "No axis has verdicts of two judges, so that there is no common evidence to look for."
+        agree = [pair for pair in self.run.overlaps if pair.same_verdict]
+        if not agree:
+            return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
+        grounded = sum(bool(pair.shared) for pair in agree)
+        alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
+        cite = f"in {grounded} of them they cite a common step" if grounded else "they never cite a common step"
+        apart = f"; the pairs without one are on {listed(list(alone))}" if alone else ""
+        return f"In {many(len(agree), 'pair')} of verdicts two judges say the same on an axis; {cite}{apart}."
 
 
 def run_overlaps(timeline: RunTimeline) -> RunOverlaps:
@@ -219,7 +239,17 @@ class PublishedTrace(Part, caption="A run and its verdicts as published", of_rat
     @property
     def answer(self) -> str:
         """How far the judges are of one mind, where they cite common steps, and how their confidences differ."""
-        return published(self.judgements)
+        names = dict.fromkeys(each.axis for each in self.judgements)
+        axes = {axis: [each for each in self.judgements if each.axis == axis] for axis in names}
+        agree = [axis for axis, of in axes.items() if len({each.word for each in of}) == 1]
+        failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
+        common = {axis: sorted(set.intersection(*(set(each.cited) for each in axes[axis]))) for axis in failed}
+        judges = list(dict.fromkeys(each.judge for each in self.judgements))
+        named = {axis: f" (step{'s' * (len(of) > 1)} {listed([*map(str, of)])})" for axis, of in common.items() if of}
+        wrong = [f"{theme.in_words(axis)} is wrong{named.get(axis, ', citing no common step')}" for axis in failed]
+        called = f": {listed(wrong)}" if wrong else ""
+        on = f"all {len(axes)} axes" if len(agree) == len(axes) > 1 else f"{len(agree)} of {many(len(axes), 'axis')}"
+        return f"{listed(judges)} give the same verdict on {on}{called}."
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """What happened, from above to below, with the axes on which judges call a step wrong; empty without steps."""
@@ -297,11 +327,6 @@ class Trace(Study):
     verdicts: RunVerdicts
     overlaps: RunOverlaps
 
-    @property
-    def answer(self) -> str:
-        """Which run this is, and how far the judges are of one mind."""
-        return self.timeline.answer
-
 
 def trace(
     ratings: Given, runs: Trajectory | Sequence[Trajectory], trajectory_id: str = "", *, repeat: int = 0
@@ -334,21 +359,6 @@ def trace(
 ONE_RUN = "Judges do not show who is right, nor one run how often they differ."
 
 
-def answer(run: TracedRun, n_runs: int) -> str:
-    """How far the judges are of one mind on this run, whether they point at common steps, and what one run is not."""
-    given = [each for each in run.verdicts if each.word in WORDS]
-    which = f"run {run.trajectory_id}" + (f", one of {n_runs:,}" if n_runs > 1 else "")
-    if not given:
-        return f"On {which}, no judge gave a verdict: {many(len(run.verdicts), 'verdict')} lost."
-    judges = {each.judge for each in given}
-    if len(judges) == 1:
-        failed = [each.axis for each in given if each.word == "incorrect"]
-        what = f"calls {listed(failed)} incorrect" if failed else "calls no axis incorrect"
-        asked = f"({many(len(run.axes), 'axis')} asked)"
-        return f"On {which}, {given[0].judge} {what} {asked}. One judge has nobody to agree with."
-    return f"On {which}, {_of_one_mind(run, len(judges))}. {ONE_RUN}"
-
-
 def next_step(run: TracedRun, *, published: bool = False) -> str:
     """Which verdicts to read, and who settles them; of a `published` run only what readers can do themselves."""
     if published:
@@ -375,20 +385,6 @@ def verdict_sentences(run: TracedRun) -> tuple[str, ...]:
     return tuple(_on_axis(run, axis) for axis in run.axes if axis not in run.correct)
 
 
-def evidence(run: TracedRun) -> str:
-    """How often judges of one verdict cite a common step, and how often they agree on the verdict alone."""
-    if not run.overlaps:
-        return "No axis has verdicts of two judges, so that there is no common evidence to look for."
-    agree = [pair for pair in run.overlaps if pair.same_verdict]
-    if not agree:
-        return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
-    grounded = sum(bool(pair.shared) for pair in agree)
-    alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
-    cite = f"in {grounded} of them they cite a common step" if grounded else "they never cite a common step"
-    apart = f"; the pairs without one are on {listed(list(alone))}" if alone else ""
-    return f"In {many(len(agree), 'pair')} of verdicts two judges say the same on an axis; {cite}{apart}."
-
-
 def _on_axis(run: TracedRun, axis: str) -> str:
     """On axis: verdicts with their judges and the steps they point to."""
     parts = []
@@ -410,21 +406,6 @@ def brief(judgement: TracedVerdict) -> str:
     """A verdict at its confidence: ``incorrect at 0.90``."""
     at = "" if judgement.confidence is None else f" at {judgement.confidence:.2f}"
     return f"{judgement.word}{at}"
-
-
-def published(judgements: Sequence[TracedVerdict]) -> str:
-    """Of one mind or not, common steps, and confidences of the published judges on one run."""
-    names = dict.fromkeys(each.axis for each in judgements)
-    axes = {axis: [each for each in judgements if each.axis == axis] for axis in names}
-    agree = [axis for axis, of in axes.items() if len({each.word for each in of}) == 1]
-    failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
-    common = {axis: sorted(set.intersection(*(set(each.cited) for each in axes[axis]))) for axis in failed}
-    judges = list(dict.fromkeys(each.judge for each in judgements))
-    named = {axis: f" (step{'s' * (len(of) > 1)} {listed([*map(str, of)])})" for axis, of in common.items() if of}
-    wrong = [f"{theme.in_words(axis)} is wrong{named.get(axis, ', citing no common step')}" for axis in failed]
-    called = f": {listed(wrong)}" if wrong else ""
-    on = f"all {len(axes)} axes" if len(agree) == len(axes) > 1 else f"{len(agree)} of {many(len(axes), 'axis')}"
-    return f"{listed(judges)} give the same verdict on {on}{called}."
 
 
 open_door(trace)
