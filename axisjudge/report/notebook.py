@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
@@ -45,23 +46,7 @@ def find_notebook(name: str, workbench: Path) -> Path:
     return known[one_of("report", wanted, list(known) if wanted[:1].isdigit() else [*known, *plain])]
 
 
-@dataclass(frozen=True)
-class NotebookCell:
-    """A cell as it stands in the source of a notebook."""
-
-    cell_type: str
-    source: str
-    metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class NotebookSource:
-    """The cells of a notebook, without outputs."""
-
-    cells: tuple[NotebookCell, ...]
-
-
-def read_source(path: Path) -> NotebookSource:
+def read_source(path: Path) -> SimpleNamespace:
     """The cells of the notebook in a file: what decides whether its report is up to date, read in no time.
 
     Raises
@@ -73,11 +58,13 @@ def read_source(path: Path) -> NotebookSource:
         book = json.loads(path.read_text(encoding="utf-8"))
         if book["nbformat"] != 4:
             raise InputError(str(path), "must be a notebook of format 4", book["nbformat"])
-        return NotebookSource(
-            tuple(
-                NotebookCell(cell["cell_type"], "".join(cell["source"]), cell.get("metadata", {}))
+        return SimpleNamespace(
+            cells=[
+                SimpleNamespace(
+                    cell_type=cell["cell_type"], source="".join(cell["source"]), metadata=cell.get("metadata", {})
+                )
                 for cell in book["cells"]
-            )
+            ]
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):

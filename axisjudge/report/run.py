@@ -34,7 +34,6 @@ from axisjudge.report.made import (
     write_note,
 )
 from axisjudge.report.notebook import (
-    NotebookSource,
     checked_parameters,
     find_notebook,
     parameters_of,
@@ -87,7 +86,7 @@ class Job:
 
     name: str
     source: Path
-    notebook: NotebookSource
+    notebook: Any
     given: dict[str, Any]
     parameters: dict[str, Any]
     folder: Path

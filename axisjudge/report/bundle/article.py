@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -13,8 +14,9 @@ from axisjudge.figures.markup import literal, visible
 from axisjudge.report.bundle.citing import Work
 from axisjudge.report.bundle.parts import Section
 from axisjudge.report.paper import slug
-from axisjudge.report.scope import Scope
+from axisjudge.report.scope import Scope, asked_of, scope_of
 from axisjudge.report.tables import markdown_table
+from axisjudge.sources import Source
 from axisjudge.studies._shared.frames import SCOPE
 from axisjudge.studies._shared.words import listed, many, sentence_case, spoken
 
@@ -52,28 +54,26 @@ class MethodParagraph(NamedTuple):
 class Writeup:
     """All that a writeup says beside its results.
 
-    `figures` are name and caption of every part's figures, in order; `rubrics` the texts of the rubrics that judges
-    read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not. `intervals` counts
-    the intervals of the results by how they were made. `headline`
-    and `protocol` say what the workbench knew of lock and openings; empty where no rating is of a held-out run.
+    `kept` is what stands in ``bundle.json``, with what the workbench knew of lock and openings (empty where no rating
+    is of a held-out run). `figures` are name and caption of every part's figures, in order; `rubrics` the texts of the
+    rubrics that judges read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not.
+    `intervals` counts the intervals of the results by how they were made.
     """
 
-    title: str
-    authors: Sequence[str]
+    kept: Mapping[str, Any]
+    source: Source
     parts: Sequence[Section]
     figures: Mapping[str, Sequence[tuple[str, str]]]
-    scope: Scope
-    headline: str
-    protocol: str
-    asked: Sequence[Mapping[str, Any]]
-    settings: Mapping[str, Any]
     rubrics: Mapping[str, str]
     unknown_rubrics: Sequence[str]
     intervals: Mapping[str, int]
     files: Mapping[str, str]
-    versions: Mapping[str, str]
     works: Mapping[str, Work]
-    about: str
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What its numbers are conditional on."""
+        return scope_of(self.source.ratings)
 
     @property
     def abstract(self) -> str:
@@ -88,22 +88,22 @@ class Writeup:
     @property
     def warnings(self) -> list[str]:
         """What stands above everything: exploratory, simulated or planted ratings."""
-        return [banner for banner in (self.headline, self.scope.banner) if banner]
+        return [banner for banner in (self.kept["standing"]["headline"], self.scope.banner) if banner]
 
     @property
     def methods(self) -> list[MethodParagraph]:
         """How all of it was made, from the code that ran; of text a citation is written ``[@key]``."""
         raters = [{**row, "lost": row["lost"] or 0} for row in self.scope.raters]
         table = pl.DataFrame(raters, infer_schema_length=None).drop("model")
-        software = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        software = ", ".join(f"{name} {version}" for name, version in self.kept["versions"].items())
         return [
             MethodParagraph(
                 "Material",
-                " ".join(filter(None, [self.about, self.scope.sentence, self.scope.retirement])),
+                " ".join(filter(None, [self.source.about, self.scope.sentence, self.scope.retirement])),
                 ("Who rated", table),
             ),
             self._asked(),
-            MethodParagraph("Protocol", spoken(self.protocol) or _NO_PROTOCOL),
+            MethodParagraph("Protocol", spoken(self.kept["standing"]["sentence"]) or _NO_PROTOCOL),
             MethodParagraph("Intervals", self._intervals()),
             MethodParagraph("Random numbers", self._random()),
             MethodParagraph("Software", f"{software}."),
@@ -115,7 +115,8 @@ class Writeup:
         ]
 
     def _intervals(self) -> str:
-        unit, level = self.settings["cluster_unit"], self.settings["ci_level"]
+        settings = self.kept["settings"]
+        unit, level = settings["cluster_unit"], settings["ci_level"]
         used = listed([f"{kind} ({many(count, 'interval')})" for kind, count in self.intervals.items()])
         return (
             f"Intervals have a level of {level:.0%}. They take each {unit} as independent of the others, so that "
@@ -126,7 +127,7 @@ class Writeup:
 
     def _random(self) -> str:
         drawn = [each for part in self.parts for each in part.draws]
-        seed = f"The seed is {self.settings['seed']}"
+        seed = f"The seed is {self.kept['settings']['seed']}"
         if not drawn:
             return f"No number of this text takes draws. {seed}."
         return f"{seed}; what has a seed of its own names it. {' '.join(drawn)}"
@@ -143,7 +144,7 @@ class Writeup:
 
     def sentences_of(self, part: Section) -> list[str]:
         """What a part says beside its answer, and neither methods nor limits do."""
-        return [spoken(each) for each in part.study.sentences if each not in ("", self.about, SCOPE)]
+        return [spoken(each) for each in part.study.sentences if each not in ("", self.source.about, SCOPE)]
 
     def markdown(self) -> str:
         """The whole document."""
@@ -178,9 +179,9 @@ class Writeup:
         return visible(first + "".join(numbered)) + "\n"
 
     def _head(self) -> str:
-        byline = literal(listed(list(self.authors))) if self.authors else NOBODY_NAMED
+        byline = literal(listed(authors)) if (authors := self.kept["authors"]) else NOBODY_NAMED
         banners = [f"> **{literal(warning)}**" for warning in self.warnings]
-        return "\n\n".join([f"# {literal(self.title)}", byline, *banners])
+        return "\n\n".join([f"# {literal(self.kept['title'])}", byline, *banners])
 
     def _contents(self) -> str:
         """Every section, and every part of the results with its own anchor."""
@@ -202,7 +203,11 @@ class Writeup:
 
     def _asked(self) -> MethodParagraph:
         head = "What judges were asked"
-        read = [row for row in self.asked if row["rubric_sha256"] or row["prompts"] or row["returned_models"]]
+        read = [
+            row
+            for row in asked_of(self.source.ratings)
+            if row["rubric_sha256"] or row["prompts"] or row["returned_models"]
+        ]
         if not read:
             return MethodParagraph(
                 head, "The ratings name no rubric, no prompt and no returned model, so none can be given here."

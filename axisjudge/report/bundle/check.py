@@ -85,18 +85,18 @@ def check_bundle(folder: str | Path) -> BundleCheck:
         shutil.copytree(bundle / INPUTS, again / INPUTS)
         own_works = bundle / "references.bib"
         try:
-            made = compose(again, kept, own_works if own_works.exists() else None, draws=draws)
+            made, made_results, _ = compose(again, kept, own_works if own_works.exists() else None, draws=draws)
         except InputError as error:
             if changed := changed_files(bundle):
                 raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
             raise
-        numbers = json.loads(dumps(made.results))
+        numbers = json.loads(dumps(made_results))
         changes = list(differences(results, numbers)) or list(differences(results, numbers, ordered=True))
         changes.sort(
             key=lambda each: each.where.startswith("inputs.")
         )  # numbers first, then the hash that goes with them
         headline, is_explored = kept["standing"]["headline"], pl.col("flags").list.contains(EXPLORATORY)
-        if made.inputs.source.ratings.filter(is_explored).height and EXPLORATORY.upper() not in headline:
+        if made.source.ratings.filter(is_explored).height and EXPLORATORY.upper() not in headline:
             changes.append(ResultDifference("standing.headline", headline, EXPLORATORY.upper()))
         texts = list(_texts(bundle, again, draws=draws))
         files = dict.fromkeys([*_other_files(bundle, again, draws=draws), *changed_files(bundle)])

@@ -7,7 +7,6 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,11 @@ from axisjudge.figures.theme import is_empty
 from axisjudge.report import digest
 from axisjudge.report.bundle import citing
 from axisjudge.report.bundle.article import Writeup
-from axisjudge.report.bundle.inputs import Inputs, read_inputs
+from axisjudge.report.bundle.inputs import read_inputs
 from axisjudge.report.bundle.parts import Section, parts_of, results_of
 from axisjudge.report.bundle.typeset import article_tex
 from axisjudge.report.drawn import drawn_bytes, narrow, reading_of, title_of_figure
-from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
+from axisjudge.report.scope import ratings_sha256
 from axisjudge.report.tables import COLUMN, PAGE, SPREAD, write_table
 from axisjudge.results import dumps
 from axisjudge.studies._shared.words import spoken
@@ -35,23 +34,14 @@ _NAMED = ("axisjudge", "python", "numpy", "scipy", "polars", "matplotlib")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-@dataclass(frozen=True)
-class Composed:
-    """What was written: the results, the parts behind them, figures with captions, and the article as a page."""
-
-    inputs: Inputs
-    parts: list[Section]
-    results: dict[str, Any]
-    figures: Mapping[str, Sequence[tuple[str, str]]]
-    html: str
-
-
 def versions() -> dict[str, str]:
     """The packages behind the numbers, with their versions."""
     return {name: version for name, version in digest.versions().items() if name in _NAMED}
 
 
-def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, draws: bool = True) -> Composed:
+def compose(
+    folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, draws: bool = True
+) -> tuple[Writeup, dict[str, Any], str]:
     """Write results, tables, figures and texts of a bundle beside its inputs, from these and `kept` alone.
 
     Parameters
@@ -92,22 +82,15 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
     texts, unknown = _rubrics(inputs.source.ratings, folder / INPUTS / RUBRICS)
     works = _works(parts, own_works)
     writeup = Writeup(
-        title=kept["title"],
-        authors=kept["authors"],
+        kept=kept,
+        source=inputs.source,
         parts=parts,
         figures=figures,
-        scope=scope_of(inputs.source.ratings),
-        headline=kept["standing"]["headline"],
-        protocol=kept["standing"]["sentence"],
-        asked=asked_of(inputs.source.ratings),
-        settings=settings,
         rubrics=texts,
         unknown_rubrics=unknown,
         intervals=_intervals(json.loads(dumps(results["parts"]))),
         files={name: digest.file_sha256(folder / name) for name in files_of(folder) if name.startswith(f"{INPUTS}/")},
-        versions=kept["versions"],
         works=works,
-        about=inputs.source.about,
     )
     article = writeup.markdown()
     html = _html(article, kept["title"], folder, "\n".join(work.text for work in works.values()))
@@ -117,7 +100,7 @@ def compose(folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, dr
     _write(folder / "article.tex", article_tex(writeup, columns=columns))
     _write(folder / "CITATION.cff", citing.citation_cff(kept, writeup.abstract))
     _write(folder / SETTINGS_FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-    return Composed(inputs, parts, results, figures, html)
+    return writeup, results, html
 
 
 def _figures(part: Section, folder: Path, columns: int, *, draws: bool) -> list[tuple[str, str]]:

@@ -110,12 +110,12 @@ def publish(
                 "versions": versions(),
                 "standing": check.standing_in_words(table),
             }
-            made = compose(folder, kept, Path(bib) if bib else None)
+            made, _, html = compose(folder, kept, Path(bib) if bib else None)
         except InputError as error:  # what is wrong with a copy is wrong with what was given
             where = re.sub(rf"{re.escape(str(folder / INPUTS))}[/\\]\w+[/\\]", "", error.where)
             raise InputError(where, error.rule, error.found, error.cure) from None
         opened = Path(aside) / "article.html"  # on paper nothing can be unfolded
-        opened.write_text(made.html.replace("<details>", "<details open>"), encoding="utf-8")
+        opened.write_text(html.replace("<details>", "<details open>"), encoding="utf-8")
         without_pdf = print_pdf(opened, folder / "article.pdf")
         check.write_manifest(folder)
         if target.exists():
@@ -124,7 +124,7 @@ def publish(
     n_tables = sum(len(part.tables) for part in made.parts)
     n_figures = sum(map(len, made.figures.values()))
     names = tuple(part.name for part in made.parts)
-    return Published(target, names, n_figures, n_tables, made.inputs.source.about, without_pdf, dict(secrets))
+    return Published(target, names, n_figures, n_tables, made.source.about, without_pdf, dict(secrets))
 
 
 def _copy_rubrics(ratings: pl.DataFrame, folder: Path) -> None:

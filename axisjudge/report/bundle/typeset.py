@@ -52,8 +52,8 @@ def _declared(letter: str) -> str:
 
 
 def _body(writeup: Writeup, columns: int) -> Iterator[str]:
-    authors = r" \and ".join(map(latex, writeup.authors)) or NOBODY_NAMED
-    yield rf"\title{{{latex(writeup.title)}}}" + f"\n\\author{{{authors}}}\n\\date{{}}\n\\maketitle"
+    authors = r" \and ".join(map(latex, writeup.kept["authors"])) or NOBODY_NAMED
+    yield rf"\title{{{latex(writeup.kept['title'])}}}" + f"\n\\author{{{authors}}}\n\\date{{}}\n\\maketitle"
     yield from (rf"\noindent\textbf{{{latex(warning)}}}" for warning in writeup.warnings)
     yield "\\begin{abstract}\n" + latex(writeup.answers) + "\n\\end{abstract}"
     yield rf"\section{{{RELATED}}}"
