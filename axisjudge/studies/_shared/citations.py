@@ -132,10 +132,7 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
             *words.steps_of_one_repeat(self.repeats_left_out),
         )
 
-    @property
-    def overlap_sentence(self) -> str:
-        """Overlap over all pairs of judges and questions, beside chance where that is known."""
-        return words.cited_overlap([pair.cited for pair in self.pairs], self.refusal)
+    overlap_sentence = property(words.cited_overlap)
 
     @property
     def evidence_sentences(self) -> tuple[str, ...]:

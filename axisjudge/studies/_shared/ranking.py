@@ -93,7 +93,7 @@ class Ranking(Part, caption="Ranks that each may hold"):
     @property
     def answer(self) -> str:
         """What the rank sets allow to be said, with the observed range: no name that they do not support."""
-        return words.ranking(self.subject, self.quantity, self.names, self.sets, self.ends, self.unit)
+        return words.ranking(self)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words.
@@ -358,10 +358,7 @@ class Disagreements(Part, name="split_items", caption="Items to read first"):
         ]
         return table_of(rows, self.kind)
 
-    @property
-    def answer(self) -> str:
-        """How many items are split, and the order of the list."""
-        return words.split_items(self.n_split, self.n_items, len(self.listed), self.order)
+    answer = property(words.split_items)
 
 
 def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreements:

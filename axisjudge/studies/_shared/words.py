@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import Any
 
 from axisjudge.results import written
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.comparisons.ranking import RankSets, Reversal
+from axisjudge.stats.comparisons.ranking import Reversal
 from axisjudge.stats.correction import CorrectedRate
 from axisjudge.stats.escalation import Triage
 from axisjudge.stats.estimate import Estimate, no_interval
@@ -18,7 +19,6 @@ from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
 from axisjudge.stats.estimate import plural as plural
 from axisjudge.stats.proportions import FEWEST_CLUSTERS
-from axisjudge.stats.repeats import CitationOverlap
 from axisjudge.verdict import AXES
 
 #: Letters that names in a row take up at most.
@@ -192,17 +192,17 @@ def cited_validity(judge: str, counts: tuple[int, int], steps: tuple[int, int], 
     )
 
 
-def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
-    """Overlap over all pairs of judges and questions, beside chance; `without_chance` says why that is not known."""
-    cited = [pair for pair in pairs if pair.n_both]
+def cited_overlap(of: Any) -> str:
+    """Overlap over all pairs of judges and questions, beside chance, or why that is not known."""
+    cited = [pair.cited for pair in of.pairs if pair.cited.n_both]
     if not cited:
         return "No run has citations of two judges on one question, so there is no overlap."
     n = len(cited)
     spread = "The mean overlap of cited steps (cited by both judges, of those that either cites)"
     where = f"over {many(n, 'pair')} of judges on {'one' if n == 1 else 'a'} question"
-    if without_chance:
+    if of.refusal:
         figures = spanned([pair.overlap.estimate for pair in cited])
-        return f"{spread} is {figures} {where}; how much of it is chance is not known: {without_chance}."
+        return f"{spread} is {figures} {where}; how much of it is chance is not known: {of.refusal}."
     above = sum(pair.excess.ci_low > 0 for pair in cited)
     excess = [pair.excess.estimate for pair in cited]
     by = f"exceeds chance within the run by {spanned(excess)}"
@@ -245,12 +245,12 @@ def other_repeats(n_left_out: int) -> list[str]:
     return [left_out] if n_left_out else []
 
 
-def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
+def split_items(of: Any) -> str:
     """How many items are split, and the order of the list."""
-    if not n_split:
-        return f"On none of {many(n_items, 'item')} did two judges give different verdicts."
-    those = "it is listed" if n_split == 1 else f"{n_listed} are listed, {order}"
-    return f"Judges are split (not all say the same) on {n_split:,} of {many(n_items, 'item')}; {those}."
+    if not of.n_split:
+        return f"On none of {many(of.n_items, 'item')} did two judges give different verdicts."
+    those = "it is listed" if of.n_split == 1 else f"{len(of.listed)} are listed, {of.order}"
+    return f"Judges are split (not all say the same) on {of.n_split:,} of {many(of.n_items, 'item')}; {those}."
 
 
 def triage(where: str, of: Triage) -> str:
@@ -273,17 +273,16 @@ def triage(where: str, of: Triage) -> str:
     )
 
 
-def ranking(
-    subject: str, quantity: str, names: Sequence[str], sets: RankSets, ends: Callable[[Sequence[int]], str], unit: str
-) -> str:
+def ranking(of: Any) -> str:
     """What rank sets allow to be said, with observed ends of those spoken of: no name that they do not support."""
+    subject, quantity, names, sets, ends = of.subject, of.quantity, of.names, of.sets, of.ends
     head, top, everyone = sentence_case(subject), [names[j] for j in sets.first], range(len(names))
     if sets.refusal:
         alone = f"Only {names[0]} was rated, so that nothing is ranked by {quantity}."
-        few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
+        few = f"{many(sets.n_clusters, of.unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
         why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
-    sure = f"{sets.ci_level:.0%} sure, by differences within {many(sets.n_clusters, unit)}"
+    sure = f"{sets.ci_level:.0%} sure, by differences within {many(sets.n_clusters, of.unit)}"
     if len(top) == 1:
         others = ends([j for j in everyone if j not in sets.first])
         return f"Of {subject}, {top[0]} has the highest {quantity}, {ends(sets.first)}; the others: {others} ({sure})."
@@ -296,7 +295,7 @@ def ranking(
     first = listed(top) if len(top) <= _NAMED_FIRST else f"{len(top)} of {len(names)}"
     return (
         f"Of {subject}, {first} share first place by {quantity} (observed {ends(sets.first)}): "
-        f"{many(sets.n_clusters, unit)} cannot separate them."
+        f"{many(sets.n_clusters, of.unit)} cannot separate them."
     )
 
 

@@ -116,14 +116,7 @@ class PanelWorth(Part, name="effective_judges", caption="The panel, whole and wi
         """On how many labelled items each judge gave a word: the base of its accuracy."""
         return dict(zip(self.judges, self.measured.n_answered, strict=True)) if self.measured else {}
 
-    @property
-    def answer(self) -> str:
-        """Effective judges with interval and band, and the majority beside the best judge."""
-        if self.measured is None:
-            return words.NO_WORTH.format(where=self.where, reason=self.reason)
-        best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
-        return words.effective_in_full(self.where, self.judges, self.measured, best, self.panel.planted)
-
+    answer = property(words.effective_in_full)
     plot = by_family.plot_panel_worth
 
 

@@ -416,11 +416,7 @@ class WithLabels(Part, name="with_labels", caption="Each judge's agreement with 
         """The items of each row that both decided, as the explorer's filters."""
         return [{"only": "decided", "label": "correct\nincorrect"}] * len(self.table)
 
-    @property
-    def answer(self) -> str:
-        """The lowest and the highest, and people among themselves."""
-        of = self.families
-        return words.with_labels(of.label, of.with_labels, of.among_people, words.of_labels(of.panel.planted))
+    answer = property(words.with_labels)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each judge with its interval; grey: people among themselves."""

@@ -390,13 +390,7 @@ class PublishedAgreement(
         ]
         return frames.table_of(rows, self.kind)
 
-    @property
-    def answer(self) -> str:
-        """What five tasks allow."""
-        best = max(self.axes, key=lambda one: one.agree)
-        reads = (spanned(best.if_independent), spanned(best.if_clustered))
-        none = [one.axis for one in self.axes if not one.both_incorrect]
-        return words.published(f"{best.agree} of {best.n}", reads, self.n_tasks, self.effective_items, self.icc, none)
+    answer = property(words.published)
 
 
 def published_tables() -> dict[Path, pl.DataFrame]:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from axisjudge.stats.agreement.chance_corrected import Agreement, CaseBounds
-from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.soft import CaseWeighted
 from axisjudge.stats.comparisons.ranking import Reversal
-from axisjudge.stats.estimate import Estimate, NamedEstimate
+from axisjudge.stats.estimate import NamedEstimate
 from axisjudge.studies._shared.words import apart as apart
 from axisjudge.studies._shared.words import (
     directed,
@@ -233,17 +234,19 @@ def families(of: Any) -> str:
     return first if math.isnan(p) else f"{first} {deals}, {shown} of families in general."
 
 
-def with_labels(label: str, means: Mapping[str, Estimate], people: Estimate, who: str) -> str:
+def with_labels(part: Any) -> str:
     """The lowest and the highest, and people among themselves; empty without labels."""
-    known = [(name, mean) for name, mean in means.items() if not math.isnan(mean.estimate)]
+    of, label, people = part.families, named(part.families.label), part.families.among_people
+    known = [(name, mean) for name, mean in of.with_labels.items() if not math.isnan(mean.estimate)]
     if not known:
-        return f"No judge has a {named(label)} with labels: there are none, or no items in common."
+        return f"No judge has a {label} with labels: there are none, or no items in common."
+    who = of_labels(of.panel.planted)
     (low, least), (high, most) = (pick(known, key=lambda each: each[1].estimate) for pick in (min, max))
     among = "" if math.isnan(people.estimate) else f"; people among themselves {people.worded()}"
     if low == high:
-        return f"{sentence_case(named(label))} of {low} with {who} is {least.worded()}{among}."
+        return f"{sentence_case(label)} of {low} with {who} is {least.worded()}{among}."
     ends = f"from {least.worded()} ({low}) to {most.worded()} ({high})"
-    return f"{sentence_case(named(label))} with {who} was observed {ends}{among}."
+    return f"{sentence_case(label)} with {who} was observed {ends}{among}."
 
 
 def alpha(of: Any) -> str:
@@ -253,14 +256,16 @@ def alpha(of: Any) -> str:
     return f"{of.where}: {named(of.alpha_label)} of all judges together is {judges.worded('.3f')}{among}."
 
 
-def effective_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
+def effective_in_full(of: Any) -> str:
     """Effective judges with interval and band, and the majority beside the best judge, each with its base."""
-    number = measured.n_effective
+    if of.measured is None:
+        return NO_WORTH.format(where=of.where, reason=of.reason)
+    where, judges, measured, number = of.where, of.judges, of.measured, of.measured.n_effective
     if math.isnan(number.ci_low):
         first = f"{where}: how many independent judges the {len(judges)} are worth cannot be told: {number.reason}."
     else:
         band = [(error, value) for error, value, _ in measured.by_label_error if error and not math.isnan(value)]
-        band = [] if planted else band  # planted truth has no error
+        band = [] if of.panel.planted else band  # planted truth has no error
         with_error = listed([f"{value:z.2f} if {error:z.0%}" for error, value in band] or [""])
         with_error = f"{with_error} of the labels are wrong" if band else ""
         first = (
@@ -269,6 +274,7 @@ def effective_in_full(where: str, judges: Sequence[str], measured: EffectiveJudg
         )
     if not measured.n_majority:
         return f"{first} No labelled item has a verdict, so that there is no majority."
+    best = int(np.nan_to_num(measured.accuracy, nan=-1.0).argmax())
     ties = f"{many(measured.n_tied, 'tie')}, shared among the words that tie" if measured.n_tied else "no ties"
     return (
         f"{first} Their majority is right on {measured.majority:.1%} of {many(measured.n_majority, 'labelled item')} "
@@ -323,15 +329,15 @@ def steps(scores: Any) -> str:
     )
 
 
-def published(
-    count: str, reads: tuple[str, str], n_tasks: int, n_items: float, icc: float, unshared: Sequence[str]
-) -> str:
+def published(of: Any) -> str:
     """What few tasks allow: how a count reads were its items independent, and as so many tasks."""
+    best = max(of.axes, key=lambda one: one.agree)
+    unshared = [one.axis for one in of.axes if not one.both_incorrect]
     none = f" On {listed(unshared)} no failure is shared by both judges." if unshared else ""
     return (
-        f"The interval of the published {count} is {reads[0]} if its items were independent. They come from {n_tasks} "
-        f"tasks, are worth about {n_items:.1f} independent items at a correlation of {icc} within a task, and then the "
-        f"interval is {reads[1]}.{none}"
+        f"The interval of the published {best.agree} of {best.n} is {spanned(best.if_independent)} if its items were "
+        f"independent. They come from {of.n_tasks} tasks, are worth about {of.effective_items:.1f} independent items "
+        f"at a correlation of {of.icc} within a task, and then the interval is {spanned(best.if_clustered)}.{none}"
     )
 
 

@@ -365,11 +365,7 @@ class RefusedTask(Part, caption="The published tasks that are left to hold out",
         """One row a task that is left to hold out."""
         return table_of([{"task": task} for task in self.held_out], self.kind, columns=("task",))
 
-    @property
-    def answer(self) -> str:
-        """The leak, and what the split says of it."""
-        counts = (self.n_items, self.n_all)
-        return sentences.refused_task(self.task, counts, self.side, self.held_out, self.refusal)
+    answer = property(sentences.refused_task)
 
 
 def refused_task(tasks: Given, *, salt: str = "published") -> RefusedTask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.betting import FEWEST_NULL
@@ -344,11 +345,11 @@ def published_course(
     )
 
 
-def refused_task(task: str, counts: tuple[int, int], side: str, held_out: Sequence[str], refusal: str) -> str:
+def refused_task(of: Any) -> str:
     """The leak of a task that was used while tuning, and what the split says of it."""
     return (
-        f"Task {task} was looked at while the rubric was tuned, and {counts[0]} of the {counts[1]} published "
-        f"evaluation runs are of it. Named to the split, it stands on the {side} side, and "
-        f"{many(len(held_out), 'task')} are left to hold out ({listed(held_out)}). Moved to the evaluation side by "
-        f"hand it is refused with these words: \u201c{refusal}\u201d."
+        f"Task {of.task} was looked at while the rubric was tuned, and {of.n_items} of the {of.n_all} published "
+        f"evaluation runs are of it. Named to the split, it stands on the {of.side} side, and "
+        f"{many(len(of.held_out), 'task')} are left to hold out ({listed(of.held_out)}). Moved to the evaluation side "
+        f"by hand it is refused with these words: \u201c{of.refusal}\u201d."
     )
