@@ -29,10 +29,10 @@ from axisjudge.checks import InputError
 from axisjudge.imports.in_a_cell import out_of_maps, raters_apart
 from axisjudge.imports.recognise import CANDIDATES, NAMES, recognise, texts, tokens, who
 from axisjudge.imports.rewardbench import pairs_in
-from axisjudge.labels.own import decoded, separated
+from axisjudge.labels.own import decoded, separated, under_headings
 from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 from axisjudge.ratings.edge import taken, words_in
-from axisjudge.ratings.scales import number_of, plain
+from axisjudge.ratings.scales import plain
 
 #: Under these a record in a list says which of them it is.
 _NAMING = {"name", *NAMES["question"], *NAMES["rater"]}
@@ -167,6 +167,7 @@ def read_sheet(path: Path) -> ReadTable:
     if path.suffix.lower() in _EXCEL:
         return _excel(path)
     large = path.suffix in (".csv", ".tsv") and path.is_file() and path.stat().st_size > _LARGE
+    above: list[str] = []
     if (columns := _large(path) if large else None) is None:
         raw = read_bytes(path)
         if raw[:4] == b"PAR1" or path.suffix == ".parquet":
@@ -180,9 +181,9 @@ def read_sheet(path: Path) -> ReadTable:
             if sheet is None:
                 raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
             return sheet
-        columns = separated(path, text)
+        columns, above = separated(path, text)
     apart, notes, outer = raters_apart(columns)
-    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, tuple(notes), outer)
+    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, (*above, *notes), outer)
 
 
 def _joined(cells: Cells) -> Cells:
@@ -529,72 +530,39 @@ def _parquet(path: Path) -> ReadTable:
 def _excel(path: Path) -> ReadTable:
     """The sheets of a workbook, one below the other where they have the same headings."""
     try:
-        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0)
+        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, has_header=False, raise_if_empty=False)
     except ModuleNotFoundError as error:
         cure = "pip install 'axisjudge[excel]', or save the sheet as CSV"
         raise InputError(str(path), "is an Excel file, which needs the extra `excel`", cure=cure) from error
     except Exception as error:  # fastexcel's own errors have no common class that is public
         raise InputError(str(path), f"is not a workbook ({str(error).splitlines()[0]})") from error
-    named = {name: _below_title(sheet) for name, sheet in sheets.items()}
-    filled = {name: sheet for name, (sheet, _) in named.items() if sheet.height}
+    cells = {
+        name: [["" if cell is None else cell for cell in row] for row in sheet.rows()] for name, sheet in sheets.items()
+    }
+    read = {name: under_headings(path, rows) for name, rows in cells.items() if rows}
+    filled = {name: columns for name, (columns, _) in read.items() if any(columns.values())}
     if not filled:
         raise InputError(str(path), "holds no rows", cure="a header line and one row a rated item are needed")
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, sheet in filled.items():
-        alike.setdefault(tuple(sheet.columns), []).append(name)
+    for name, columns in filled.items():
+        alike.setdefault(tuple(columns), []).append(name)
     if len(alike) > 1:
-        verdicts = {names[0]: recognise(texts(filled[names[0]].to_dict())).of("verdict") for names in alike.values()}
-        rows = {names[0]: sum(filled[name].height for name in names) for names in alike.values()}
-        best = max(alike.values(), key=lambda names: (bool(verdicts[names[0]]), rows[names[0]]))
-        each = "p.read_excel(f, sheet_name=n, infer_schema_length=0).with_columns(sheet=p.lit(n))"
-        code = f"f = {str(path)!r}; p.concat([{each} for n in {best!r}])"
-        cure = f"take {', '.join(best)} as CSV: {_python(code, best[0])}"
-        raise InputError(str(path), f"has {len(filled)} sheets with different columns ({', '.join(filled)})", cure=cure)
-    frame = pl.concat([sheet.with_columns(pl.lit(name).alias("sheet")) for name, sheet in filled.items()])
-    if frame.columns[0] == "__UNNAMED__0":  # a table's own row numbers, as pandas writes them
-        frame = frame.rename({"__UNNAMED__0": "column 1"})
-    if _headed_twice(frame):
-        first = next(iter(filled))
-        code = (
-            f"f = p.read_excel({str(path)!r}, sheet_name={first!r}, has_header=False, infer_schema_length=0); "
-            "t = itertools.accumulate(f.row(0), lambda x, y: y or x); f[2:].rename({c: ' '.join(filter(None, h)) "
-            "for c, *h in zip(f.columns, t, f.row(1))})"
+        best = max(
+            alike.values(),
+            key=lambda names: (
+                bool(recognise(texts(filled[names[0]])).of("verdict")),
+                sum(len(next(iter(filled[name].values()))) for name in names),
+            ),
         )
-        cure = f"join both to one: {_python(code, first)}"
-        raise InputError(str(path), "has headings in two lines", cure=cure)
-    empty = [name for name in frame.columns if name.startswith("__UNNAMED__") and not frame[name].count()]
-    numbered = {name: f"column {int(name[11:]) + 1}" for name in frame.columns if re.fullmatch(r"__UNNAMED__\d+", name)}
-    frame = frame.drop(*empty, *["sheet"] * (len(filled) == 1)).rename(numbered, strict=False)
-    notes = (f"sheets {', '.join(filled)} are read one below the other",) if len(filled) > 1 else ()
-    if titles := {title for name, (_, title) in named.items() if title and name in filled}:
-        notes = (*notes, f"a title stands above the headings: {min(titles)[:60]!r}")
-    return ReadTable({name: frame[name].to_list() for name in frame.columns}, notes)
-
-
-def _python(code: str, sheet: str) -> str:
-    """The command that writes what `code` makes as the sheet's CSV."""
-    name = re.sub(r"\W+", "_", sheet) + ".csv"
-    return f"python -c {shlex.quote(f'import itertools, polars as p; {code}.write_csv({name!r})')}"
-
-
-def _below_title(sheet: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """A sheet under its headings, and the title that stands alone above them, with what is under it there."""
-    at, first = next(((n, row) for n, row in enumerate(sheet.iter_rows()) if any(row[1:])), (0, ()))
-    named = [name for name in sheet.columns if not name.startswith("__UNNAMED__")]
-    under = all(first) and len({*first}) == len(first) > 1 and all(number_of(each) is None for each in first)
-    if len(named) != 1 or named != sheet.columns[:1] or not under:
-        return sheet, ""
-    return sheet[at + 1 :].rename(dict(zip(sheet.columns, first, strict=True))), named[0]
-
-
-def _headed_twice(frame: pl.DataFrame) -> bool:
-    """Whether one heading stands over several columns, whose first row tells them apart (``Use 1``, ``Use 1_1``)."""
-    again = [
-        name
-        for name in frame.columns
-        if name.startswith("__UNNAMED__")
-        or (re.fullmatch(r"(.+)_\d+", name) and name.rpartition("_")[0] in frame.columns)
-    ]
-    first = [frame[name][0] for name in again if frame[name].count()]
-    headings = bool(first) and all(each and number_of(each) is None for each in first)
-    return headings and not any((frame[name][1:] == frame[name][0]).any() for name in again)
+        each = "p.read_excel(f, sheet_name=n, infer_schema_length=0).with_columns(sheet=p.lit(n))"
+        code = f"import polars as p; f = {str(path)!r}; p.concat([{each} for n in {best!r}])"
+        out = re.sub(r"\W+", "_", best[0]) + ".csv"
+        cure = f"take {', '.join(best)} as CSV: python -c {shlex.quote(f'{code}.write_csv({out!r})')}"
+        raise InputError(str(path), f"has {len(filled)} sheets with different columns ({', '.join(filled)})", cure=cure)
+    first, *others = filled.values()
+    whole = {head: [cell for columns in filled.values() for cell in columns[head]] for head in first}
+    if not others:
+        return ReadTable(whole, tuple(note for name in filled for note in read[name][1]))
+    whole["sheet"] = [name for name, columns in filled.items() for _ in next(iter(columns.values()))]
+    notes = dict.fromkeys(note for name in filled for note in read[name][1])
+    return ReadTable(whole, (f"sheets {', '.join(filled)} are read one below the other", *notes))

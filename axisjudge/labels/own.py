@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import shlex
 from collections import Counter, defaultdict
@@ -32,6 +33,8 @@ from axisjudge.verdict import AXES, NO_AXIS, OPEN, VERDICTS, Rating
 # Tables as separated values, with commas, semicolons, tabs or bars between them.
 
 _SEPARATORS = (",", ";", "\t", "|")
+#: What each cell of Qualtrics' own ids holds; and how often each word of a column of few words stands, on average.
+_OF_SURVEY, _OFTEN = '{"ImportId"', 3
 
 
 def separated_rows(path: Path) -> list[dict[str, str]]:
@@ -42,7 +45,7 @@ def separated_rows(path: Path) -> list[dict[str, str]]:
     InputError
         The file is broken or empty, two columns share a name, or a row has other cells than the header.
     """
-    columns = separated(path, decoded(path, read_bytes(path)))
+    columns, _ = separated(path, decoded(path, read_bytes(path)))
     rows = zip(*columns.values(), strict=True)
     return [dict(zip(columns, map(plain_cell, row), strict=True)) for row in rows]
 
@@ -60,14 +63,12 @@ def decoded(path: Path, raw: bytes) -> str:
     return text
 
 
-def separated(path: Path, text: str) -> dict[str, list[str]]:
-    """The columns of separated values, by their names; each row has a cell for each.
-
-    A second column of a name is ``name (2)``, and is left out where it repeats the first in every row.
-    """
-    head = text.lstrip("\r\n").split("\n", 1)[0]
+def separated(path: Path, text: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns of separated values and what stands above their rows, as `under_headings` gives them."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    head = next((line for line in lines if line[0] != "#"), lines[0])
     separator = max(_SEPARATORS, key=head.count)
-    if separator not in head and len({line.count(" ") for line in text.splitlines() if line.strip()}) == 1:
+    if separator not in head and len({line.count(" ") for line in lines}) == 1:
         separator = " "  # of a file whose every line has as many
     csv.field_size_limit(1 << 30)
 
@@ -82,19 +83,70 @@ def separated(path: Path, text: str) -> dict[str, list[str]]:
         cure = "a quoted cell must end with a quote, and a quote inside one is doubled"
         if len(rows[0]) < 2 or len({*map(len, rows)}) > 1:
             raise InputError(str(path), f"is not readable as a table ({error})", cure=cure) from error
-    while len(rows) > 1 and not any(map(str.strip, rows[0])):
-        rows.pop(0)
-    names = [name.strip() for name in rows[0]]
-    for number, row in enumerate(rows[1:], start=2):
+    return under_headings(path, rows)
+
+
+def under_headings(path: Path, rows: list[list[str]]) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns of a table's rows by their names, and what stands above the rows beside one line of headings.
+
+    Titles and comments above the headings are left out. A heading over several columns (``GPT-4o,,Human,``) goes before
+    what is below it (``GPT-4o verdict``); where each column has its own, what is below it (a survey's whole question)
+    is left out. A second column of a name is ``name (2)``, and is left out where it repeats the first in every row.
+    """
+    above: list[str] = []
+    while len(rows) > 1 and _is_above(rows[0], rows[1:]):
+        above.append(" ".join(filter(None, map(str.strip, rows.pop(0)))))
+    names, number, notes = [name.strip() for name in rows.pop(0)], 2 + len(above), []
+    if titles := " / ".join(filter(None, above)):
+        notes.append(f"above the headings: {titles[:60]!r}")
+    while rows and _are_headings(rows[0], rows[1:], names):
+        row = [cell.strip() for cell in rows.pop(0)]
+        if not all(names) or len({*names}) < len(names):
+            over: Iterator[str] = itertools.accumulate(names, lambda before, name: name or before)
+            names = [" ".join(filter(None, pair)) for pair in zip(over, row, strict=True)]
+        notes.append(f"headings too: {', '.join(filter(None, row))[:60]!r}, which stands below the first ones")
+        number += 1
+    for at, row in enumerate(rows, start=number):
         if len(row) != len(names):
             rule = f"has {len(row)} cells where the header has {len(names)}"
-            raise InputError(f"{path}, row {number}", rule, cure="quote cells that hold the separator")
+            raise InputError(f"{path}, row {at}", rule, cure="quote cells that hold the separator")
     columns: dict[str, list[str]] = {}
     for position, name in enumerate(names):
-        cells, n_before = [row[position] for row in rows[1:]], names[:position].count(name) if name else 0
-        if not n_before or cells != columns[name]:
+        cells, n_before = [row[position] for row in rows], names[:position].count(name) if name else 0
+        if (name or any(cells)) and (not n_before or cells != columns[name]):
             columns[f"{name} ({n_before + 1})" if n_before else name or f"column {position + 1}"] = cells
-    return columns
+    return columns, notes
+
+
+def _is_above(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Whether a first line is empty, a title, or a comment of another width than the rows, and no headings."""
+    width = Counter(map(len, rest)).most_common(1)[0][0]
+    comment = row[0].lstrip().startswith("#") and len(row) != width
+    title = width > 1 and row[0] and not any(map(str.strip, row[1:])) and sum(map(bool, map(str.strip, rest[-1]))) > 1
+    return bool(comment or title) or not any(map(str.strip, row))
+
+
+def _are_headings(row: Sequence[str], rest: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
+    """Whether a line below the headings has further ones: a survey's ids, or nothing that a column holds again.
+
+    No cell of it is a number, and columns of few words tell that it is none of theirs: two, each with a heading of its
+    own, or one where a heading above stands over several.
+    """
+    filled = [cell for cell in row if cell.strip()]
+    if not filled or all(_OF_SURVEY in cell for cell in filled):
+        return bool(filled)
+    if (
+        {*map(len, rest)} != {len(names)}
+        or len(row) != len(names)
+        or any(number_of(cell) is not None for cell in filled)
+    ):
+        return False
+    below = [(cell, cells) for cell, cells in zip(row, zip(*rest, strict=True), strict=True) if cell.strip()]
+    if any(cell in cells for cell, cells in below):
+        return False
+    alien = [cell for cell, cells in below if any(cells) and len({*cells}) * _OFTEN <= len(cells)]
+    again = len({*filter(None, names)}) < len([*filter(None, names)])
+    return len(alien) >= 2 - again and (again or not all(names) or len({*alien}) > 1)
 
 
 # What a label file does not say, told from outside; and a word of any file as a rating of ours.

@@ -330,8 +330,38 @@ def test_a_cell_may_hold_several_labels_and_none_of_them(tmp_path):
 def test_a_heading_over_several_columns_is_no_word_of_them(tmp_path):
     pytest.importorskip("fastexcel")
     rows = [["case", "use", "use"], ["", "grade", "reason"], *([str(n), str(n % 5), f"why {n}"] for n in range(20))]
-    with pytest.raises(InputError, match="headings in two lines"):
-        read_sheet(workbook(tmp_path / "two_lines.xlsx", {"Sheet1": rows}))
+    read = read_sheet(workbook(tmp_path / "two_lines.xlsx", {"Sheet1": rows}))
+    assert [*read.columns] == ["case", "use grade", "use reason"]
+    assert (len(read.columns["case"]), any("grade" in note for note in read.notes)) == (20, True)
+
+
+@pytest.mark.parametrize(
+    ("above", "people", "judge"),
+    [
+        ([["# made 2026-05-01, by hand"], ["#"], ["id", "gpt-4o", "human"]], "human", "gpt-4o"),
+        ([["Verdicts of May", "", ""], ["", "", ""], ["id", "gpt-4o", "human"]], "human", "gpt-4o"),
+        ([["", "GPT-4o", "Human"], ["id", "verdict", "verdict"]], "Human verdict", "GPT-4o verdict"),
+        ([["id", "model_grade", "rater_grade"], ["Id", "By the model", "Is it right?"]], "", "model_grade"),
+        ([["id", "gpt-4o", "human"], ['{"ImportId":"_id"}', *['{"ImportId":"Q"}'] * 2]], "human", "gpt-4o"),
+    ],
+)  # fmt: skip
+def test_what_stands_above_the_rows_is_no_row_of_a_csv(tmp_path, above, people, judge):
+    rows = [[f"q{n}", of, said] for n, (said, of) in enumerate(zip(SAID, noisy(SAID), strict=True))]
+    with (tmp_path / "above.csv").open("w", newline="") as out:
+        csv.writer(out).writerows([*above, *rows])
+    read = check(tmp_path / "above.csv", human=people or "rater_grade").read
+    assert (read.votes.n_items, read.roles.judges, read.votes.n_labelled) == (60, (judge,), 60)
+    assert any(above[0][0] in note or above[-1][-1] in note for note in read.notes), "what is left out is said"
+
+
+def test_a_first_row_of_real_cells_is_no_line_of_headings(tmp_path):
+    rows = [["q0", "tie", "tie", "a note"], *([f"q{n}", "ab"[n % 2], "ab"[n % 3 % 2], ""] for n in range(1, 40))]
+    with (tmp_path / "rare.csv").open("w", newline="") as out:
+        csv.writer(out).writerows([["id", "gpt", "human", "notes"], *rows])
+    assert len(read_sheet(tmp_path / "rare.csv").columns["id"]) == 40
+    hashed = "#,gpt,human\n" + "".join(f"{n},a,b\n" for n in range(5))
+    (tmp_path / "hashed.csv").write_text(hashed)
+    assert [*read_sheet(tmp_path / "hashed.csv").columns] == ["#", "gpt", "human"]
 
 
 def test_pairs_and_turns_that_only_four_columns_tell_apart_are_named_by_all_four():
@@ -657,10 +687,9 @@ def test_workbooks_with_a_title_two_headings_or_several_sheets(tmp_path, monkeyp
     twice = workbook(tmp_path / "twice.xlsx", {"S": [["", "use", ""], ["case", "human", "gpt"], *rows]})
     sheets = {"Texts": [["text", "by"], ["a text", "b"]], "ann 1": [heads, *rows], "ann 2": [heads, *rows]}
     several = workbook(tmp_path / "several.xlsx", sheets)
-    for path, made, columns in ((twice, "S.csv", ["case", "use human", "use gpt"]), (several, "ann_1.csv", heads)):
-        exec(shlex.split(refused(path).cure.partition("python ")[2])[1], {})
-        assert pl.read_csv(made).columns[:3] == columns
-    assert pl.read_csv("ann_1.csv").height == 120
+    assert check(twice).read.roles.people == ("use human",)
+    exec(shlex.split(refused(several).cure.partition("python ")[2])[1], {})
+    assert (pl.read_csv("ann_1.csv").columns[:3], pl.read_csv("ann_1.csv").height) == (heads, 120)
 
 
 def test_comments_in_label_studio_are_reasons(tmp_path):
