@@ -411,8 +411,9 @@ def words_meant(judge: str, own: Sequence[str], theirs: Iterable[str], *, alone:
     The first is clear where the judge stands `alone`.
     """
     words = sorted(theirs, key=in_order)
-    if meant := same_choices(own, words):
-        pairs = each_by("--words", (f"{judge}:{one}={other}" for one, other in meant.items() if one != other))
+    if meant := same_choices(own, words) or same_choices(words, own):
+        whose = judge if {*meant} <= {*own} else ""
+        pairs = each_by("--words", (f"{whose}:{one}={other}" for one, other in meant.items() if one != other))
         return [WayOut(("--judge", judge, *pairs), clear=alone)]
     if len(own) != 2 or len(words) != 2 or {*own} & {*words}:
         return []

@@ -128,9 +128,9 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
 
 def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str], list[str]]:
     """Question -> scale, options or recognised, and what was recognised in words."""
-    used: dict[str, list[str]] = {}
-    for question, text in judged.select("question", "word").unique(maintain_order=True).iter_rows():
-        used.setdefault(question, []).extend([] if text is None else [text])
+    used: dict[str, Counter[str]] = {}
+    for question, text, count in judged.group_by("question", "word", maintain_order=True).len().iter_rows():
+        used.setdefault(question, Counter()).update({} if text is None else {text: count})
     if strangers := [name for name in options.scales if name not in used and name != "*"]:
         raise InputError("--scale", f"names a question that is not here; there are {', '.join(used)}", strangers[0])
     stated: defaultdict[str, set[str]] = defaultdict(set)
@@ -151,7 +151,7 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
                 ways.append(WayOut(("--scale", f"{question}=nominal"), "to take every word as it stands"))
                 raise InputError(question, f"holds {', '.join(codes)} beside numbers up to 10", ways=ways)
             scale = recognised_scale(question, answers)
-            notes.append(_recognised(question, scale, answers))
+            notes.append(_recognised(question, scale, [*answers]))
         elif scale == "nominal":
             scale = nominal_of(answers)
         if off := [each for each in answers if on_scale(scale, each) is None]:
@@ -260,7 +260,7 @@ def _refuse_apart(
     rule = f"{one} says {words} and {other} says {other_words}: no word of one question in common"
     numbers = [number for each in (*of_one, *of_other) if (number := number_of(each)) is not None]
     ways = []
-    meant = edge.same_choices(of_one, of_other)
+    meant = edge.same_choices(of_one, of_other) or edge.same_choices(of_other, of_one)
     if meant and not of_bad([question, one, other])[0]:
         mapping = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(mapping, clear=True)]

@@ -346,7 +346,8 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
     )
     if own & CONFIDENCE and column.numbers:
         return "confidence", f"named so, numbers from {column.numbers[0]:g} to {column.numbers[1]:g}"
-    if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and not few:
+    texts_of = not few or sum(" " in each for each in words) * 2 >= len(words) > 1  # All assertions passed
+    if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and texts_of:
         return "reason", f"named so, {column.distinct:,} texts"
     measured = column.fractions
     if solid and not few and not unlike and not column.numbers and mean > _SENTENCE:
@@ -548,7 +549,8 @@ def alike(one: KnownColumn, other: KnownColumn, *, named: bool = True) -> bool:
     """Whether two columns may answer one question: words in common, or numbers in one range; if named so, sides too."""
     if one.numbers and other.numbers:
         return one.numbers[0] <= other.numbers[1] and other.numbers[0] <= one.numbers[1]
-    return bool(one.words & other.words or (named and same_choices(one.words, other.words)))
+    chosen = named and (same_choices(one.words, other.words) or same_choices(other.words, one.words))
+    return bool(one.words & other.words or chosen)
 
 
 def holds_answers(known: Recognised, name: str) -> bool:

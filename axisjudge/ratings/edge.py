@@ -296,12 +296,18 @@ AFFIRMING, DENYING = words_in("yes true 1 y t"), words_in("no false 0 n f")
 
 
 def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
-    """A cell without case, outer space and needless decimals (``' PASS'`` is pass, ``1.0`` and ``+1`` are 1)."""
+    """A cell without case, outer space, marks around it and needless decimals.
+
+    >>> [word(each) for each in (" PASS", "Yes.", "**no**", "1.0", "+1", "n.a.")]
+    ['pass', 'yes', 'no', '1', '1', None]
+    """
     if cell is None:
         return None
     text = " ".join(cell.split()).casefold()
-    if text in missing:
+    bare = re.sub(r"^[*_`\"']+|(?<=[^\W\d_])[.!]+$|[*_`\"']+$", "", text)
+    if text in missing or bare in missing:
         return None
+    text = bare
     if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
         return str(int(text.split(".")[0]))
     return text
@@ -319,21 +325,27 @@ _OF_ANSWERS = re.compile(r"(model|assistant|response|answer|output|option|choice
 def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     """Word -> the other side's word for the same choice between answers, or that passes or fails as it does.
 
-    Nothing unless each has exactly one.
+    Nothing unless each has exactly one; but A>B and A>>B may both be A, and a tie nothing where the other has none.
 
     >>> same_choices(["a", "b"], ["model_a", "model_b"]), same_choices(["pass", "fail"], ["yes", "no"])
     ({'a': 'model_a', 'b': 'model_b'}, {'pass': 'yes', 'fail': 'no'})
+    >>> same_choices(["a>b", "b>>a", "b>a", "a=b"], ["a", "b"])
+    {'a>b': 'a', 'b>>a': 'b', 'b>a': 'b'}
     """
     words, others = [*own], [*theirs]
     of_sides = all(side(word(each) or "") for each in (*words, *others))
 
     def bare(text: str) -> str:
         answer = text.casefold().replace("[[c]]", "tie").strip("[]() ")
+        answer = re.sub(r"^([ab])\s*>+\s*[ab]$", r"\1", re.sub(r"^a\s*[=~≈]+\s*b$", "tie", answer))
         return side(word(text) or "") if of_sides else _OF_ANSWERS.sub("", answer, count=1)
 
     by_choice = {bare(each): each for each in others}
     pairs = {each: by_choice.get(bare(each), "") for each in words}
-    if len(by_choice) < len(others) or len({*pairs.values()} - {""}) < len(words) or {*words} & {*others} == {*words}:
+    if graded := any(">" in each for each in words):
+        pairs = {each: of for each, of in pairs.items() if of or bare(each) != "tie"}
+    once = all(pairs.values()) and (graded or len({*pairs.values()}) == len(words))
+    if len(by_choice) < len(others) or not once or {*words} & {*others} == {*words}:
         return {}
     return pairs if len({*by_choice} & {"a", "b", "1", "2", "left", "right", "pass", "fail"}) > 1 else {}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Literal
 
@@ -21,6 +22,8 @@ _MOST_GRADES = 20
 _NUMBERS = re.compile(r"(ordinal|interval):(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
 #: What surveys write for no answer.
 _CODES = (-1, -9, -99, -999, 77, 88, 97, 98, 99, 999)
+#: Beside 0 and 1 alone a code is a seldom answer: of a scale -1, 0, 1 more lie at its end.
+_SELDOM = 0.2
 _STEP_WORDS = {-1.0: "-1", 0.0: "0", 1.0: "+1"}
 
 
@@ -35,17 +38,21 @@ def number_of(word: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def codes_of_none(words: Iterable[str]) -> list[str]:
+def codes_of_none(answers: Iterable[str]) -> list[str]:
     """Of grades those that surveys write for no answer, apart from all others: 99 among 1 to 5, -1 among 0 to 4.
 
-    >>> codes_of_none(["1", "2", "3", "99"]), codes_of_none(["-1", "0", "1"])
-    (['99'], [])
+    `answers` may be counts of the words; among 0 and 1 alone a code must be seldom.
+
+    >>> codes_of_none(["1", "2", "3", "99"]), codes_of_none(["-1", "0", "1"]), codes_of_none(["-1", *"01" * 3])
+    (['99'], [], ['-1'])
     """
+    words = Counter(answers)
     numbers = {each: number_of(each) for each in words}
     rest = [number for number in numbers.values() if number not in _CODES]
-    grades = all(number is not None and 0 <= number <= 10 for number in rest) and {*rest} - {0, 1}
+    grades = all(number is not None and 0 <= number <= 10 for number in rest)
     codes = [each for each, number in numbers.items() if number in _CODES]
-    return codes if grades and len(codes) < len(rest) else []
+    seldom = {*rest} - {0, 1} or sum(words[each] for each in codes) <= _SELDOM * words.total()
+    return codes if grades and seldom and len(codes) < len(rest) else []
 
 
 def word_of(answer: object) -> str:

@@ -273,7 +273,7 @@ def test_a_cell_that_says_nothing_is_no_word_whatever_the_others_are(tmp_path, e
     assert status == {"gpt_rating": 51, "human_rating": 54}
 
 
-@pytest.mark.parametrize(("code", "words"), [("99", "12345"), ("-1", "12345"), ("999", "01234")])
+@pytest.mark.parametrize(("code", "words"), [("99", "12345"), ("-1", "12345"), ("999", "01234"), ("-1", "01")])
 @pytest.mark.parametrize("by_both", [True, False])
 def test_a_code_for_no_answer_among_grades_is_asked_about(tmp_path, code, words, by_both):
     truth = [*words] * (60 // len(words))
@@ -318,12 +318,11 @@ def test_words_of_another_language_are_compared_once_it_is_said_who_are_people(t
     assert any(way.options[:2] == ("--human", "Mensch") for way in refused.value.ways)
 
 
-def test_a_choice_in_double_brackets_has_its_tie_in_the_third(tmp_path):
+@pytest.mark.parametrize("written_as", [("[[A]]", "[[B]]", "[[C]]"), ("A>B", "B>A", "A=B"), ("A>>B", "b>a", "A = B")])
+def test_a_choice_between_answers_may_be_written_otherwise(tmp_path, written_as):
     choices = ["model_a", "model_b", "tie"] * 20
-    brackets = dict(zip(("model_a", "model_b", "tie"), ("[[A]]", "[[B]]", "[[C]]"), strict=True))
-    path = written(
-        tmp_path / "t.csv", {"id": IDS, "gpt4_vote": said(noisy(choices), **brackets), "human_vote": choices}
-    )
+    other = dict(zip(("model_a", "model_b", "tie"), written_as, strict=True))
+    path = written(tmp_path / "t.csv", {"id": IDS, "gpt4_vote": said(noisy(choices), **other), "human_vote": choices})
     judges, words = by_check(path)
     assert judges == {"gpt4_vote"}
     assert sum(words["gpt4_vote"][item] == word for item, word in words["human_vote"].items()) == sum(
@@ -356,3 +355,34 @@ def test_records_of_a_short_list_with_a_judges_and_a_persons_word_each_are_items
     assert check(path).read.votes.n_items == 60
     ratings = import_ratings([path]).ratings
     assert dict(ratings.group_by("rater").len().iter_rows()) == {"human": 60, "judge": 60}
+
+
+def test_a_choice_by_degrees_is_the_choice_that_people_made(tmp_path):
+    choices = ["A", "B"] * 30
+    degrees = {"A": ("A>B", "A>>B"), "B": ("B>A", "B>>A")}
+    judge = [degrees[each][n % 2] if n % 9 else "A=B" for n, each in enumerate(noisy(choices))]
+    judges, words = by_check(written(tmp_path / "t.csv", {"id": IDS, "judge": judge, "human": choices}))
+    assert judges == {"judge"}
+    agreed = sum(each[0] == mine and "=" not in each for each, mine in zip(judge, choices, strict=True))
+    assert sum(words["judge"][item] == word for item, word in words["human"].items()) == agreed
+    table = import_ratings([tmp_path / "t.csv"]).ratings
+    wide = table.pivot("rater", index="item_id", values="verdict")
+    assert (wide["judge"] == wide["human"]).sum() == agreed
+
+
+def test_stops_and_marks_after_a_word_are_no_part_of_it(tmp_path):
+    forms = {"pass": ("Yes.", "yes ", "**YES**"), "fail": ("no", "No!", "`no`")}
+    judge, truth = ([forms[each][n % 3] for n, each in enumerate(words)] for words in (JUDGE, TRUTH))
+    path = written(tmp_path / "t.csv", {"id": IDS, "gpt4": judge, "human": truth})
+    plain = written(tmp_path / "plain.csv", {"id": IDS, "gpt4": JUDGE, "human": TRUTH})
+    assert by_check(path) == by_check(plain) == by_import(path)
+
+
+def test_reasons_that_repeat_are_no_verdicts(tmp_path):
+    reasons = said(JUDGE, **{"pass": "All assertions passed", "fail": "Wrong"})
+    table = {"id": IDS, "human_verdict": TRUTH, "Status": JUDGE, "Grader Reason": reasons}
+    read = check(written(tmp_path / "t.csv", table)).read
+    assert (read.roles.judges, read.roles.people) == (("Status",), ("human_verdict",))
+    with pytest.raises(InputError) as refused:
+        import_ratings([tmp_path / "t.csv"])
+    assert any({"Status=llm", "human_verdict=human"} < {*way.options} for way in refused.value.ways)

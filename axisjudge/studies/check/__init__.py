@@ -543,7 +543,7 @@ def _apart_refused(votes: Votes) -> Votes:
 
 
 #: What a rater's word stands for, as ``--words`` takes it.
-MEANT = re.compile(r"(.*:[^=]+)=(.*)")
+MEANT = re.compile(r"(.*:.+?)=([^=]*|[ab]\s*=+\s*[ab])", re.IGNORECASE)
 
 
 def _with_ways(error: InputError, cells: CellTable, given: Mapping[str, Any]) -> InputError:

@@ -183,7 +183,7 @@ def _caught(positive: str, counts: Counter[str]) -> Question:
 
 def _recognised(counts: Counter[str], spoken: Mapping[str, Counter[str]], people: Sequence[str]) -> Question:
     words = sorted(counts)
-    codes = codes_of_none(words)
+    codes = codes_of_none(counts)
     if not codes and all(map(_is_number, words)):
         return _numbers(counts)
     known = [each for each in words if (each not in codes if codes else side(each))]
@@ -235,7 +235,7 @@ def _ways_out(words: Sequence[str], every: Sequence[str]) -> list[WayOut]:
     """What may be done with words that lie on neither side."""
     left_out = tuple(part for each in words for part in ("--missing", each))
     ways = [WayOut(left_out, "to leave them out and count them")]
-    if caught := [each for each in every if side(each) == "fail"]:
+    if (caught := [each for each in every if side(each) == "fail"]) and not all(map(_is_number, every)):
         ways.append(WayOut(("--positive", caught[0]), f"to ask for {caught[0]} against all others"))
     if len(words) == 1 and len(every) == 2:
         order = sorted(every, key=lambda each: (side(each) == "fail") - (side(each) == "pass"))
