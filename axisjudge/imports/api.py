@@ -134,6 +134,8 @@ def ratings_ways(
         return ways[:2]
     if {form for _, form, _ in imported.files} == {"axisjudge"}:  # ratings already
         return [WayOut((), "to see how its raters agree", ("axisjudge", "agreement", source))]
+    if strict and {"human"} < {*imported.ratings["rater_kind"]}:
+        when = "before `axisjudge check ratings.jsonl`"
     return [WayOut(out, when, whole)]
 
 

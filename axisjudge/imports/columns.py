@@ -117,15 +117,13 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     if not options.repeats:
         items.refuse_twice(str(path), known, judgements, layout)
         items.refuse_joined(str(path), known, judgements, layout, options)
-    notes = [*sheet.notes, *notes, *changed]
     if of_records := [name for name in layout.left_out if name in outer and known.columns[name].kind == "verdict"]:
         listed = ", ".join(of_records[:MOST_NAMED])
         notes.append(f"said once of each record, and of none of its rows: {listed} (their own: --kind COLUMN=llm)")
     if nameless := known.frame[layout.roles["trajectory_id"]].null_count():
         notes.append(f"{layout.roles['trajectory_id']} is empty in {nameless:,} rows, which are items by their number")
-    notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] if n_copies else []
-    notes += empty
-    return ImportedFile(form, judgements, notes=tuple(filter(None, notes)), columns=layout.table(known))
+    notes += [f"rows that repeat another in every cell: {n_copies}, taken once"] * (n_copies > 0)
+    return ImportedFile(form, judgements, notes=(*sheet.notes, *changed, *notes, *empty), columns=layout.table(known))
 
 
 def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
@@ -410,12 +408,12 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     # a column `model` may say whose answers were rated where others say who rated
     says_who = any(who(name) for name in known.of("verdict") if plain(name) not in NAMES["verdict"])
     made_by = items.makers(known)
-    of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))} | {*made_by}
+    of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))}
+    of_others |= {*made_by, *(name for name in heads if last_part(name) == "model" and is_text(name))}  # inputs.model
     for ours, names in NAMES.items():
         names = (*names, *map(last_part, made_by)) if ours == "agent" else names
         named = [name for name in heads if name not in taken and {plain(name), last_part(name)} & {*names}]
-        named = [name for name in named if name not in made_by or ours != "model"]
-        free = [name for name in named if _fits(known, name, ours)]
+        free = [name for name in named if (name not in made_by or ours != "model") and _fits(known, name, ours)]
         if ours == "rater":
             free = [
                 name
@@ -435,10 +433,12 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
         if ours not in roles and column and not (ours == "rater" and options.rater):
             roles[ours] = column
             taken.add(column)
-    if "trajectory_id" not in roles and known.item and known.item not in taken:
-        roles["trajectory_id"] = known.item
+    item = roles.get("trajectory_id", "")
+    shared = item in known.of("cluster") and item not in columns and "rater" not in roles  # a task, by its cells
+    if known.item and known.item not in taken and (shared or not item):
+        roles = {**({"task_id": item} if shared else {}), **roles, "trajectory_id": known.item}
         taken.add(known.item)
-    group, item = roles.get("cluster_id", ""), roles.get("trajectory_id")
+    group, item = roles.get("cluster_id", ""), roles.get("trajectory_id", "")
     if group and group not in columns and item and known.frame.select(item, group).unique()[item].is_duplicated().any():
         taken.discard(roles.pop("cluster_id"))  # an item stands in one; this says something of ratings
     raters = [name for name in heads if name in options.kinds and name not in columns]

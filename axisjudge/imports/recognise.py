@@ -346,10 +346,9 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
     )
     if own & CONFIDENCE and column.numbers:
         return "confidence", f"named so, numbers from {column.numbers[0]:g} to {column.numbers[1]:g}"
-    texts_of = not few or sum(" " in each for each in words) * 2 >= len(words) > 1  # All assertions passed
-    if (name in NAMES["rationale"] or own & {*NAMES["rationale"]}) and texts_of:
+    phrases = sum(" " in each for each in words) * 2 >= len(words) > 1  # All assertions passed
+    if (own | {name}) & {*NAMES["rationale"]} and (phrases or not few):
         return "reason", f"named so, {column.distinct:,} texts"
-    measured = column.fractions
     if solid and not few and not unlike and not column.numbers and mean > _SENTENCE:
         return "cluster", f"{column.distinct:,} values without a space in {column.filled:,} rows"
     if mean > _LONG_TEXT or (not few and not column.numbers and mean > _SENTENCE and (sentences or not unlike)):
@@ -360,11 +359,11 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
     own_text = {re.sub(r"s$", "", of_text)} & _OF_TEXT and not who(column.name)
     if own_text and (few or (unlike and column.distinct < column.filled)):
         return "text", f"named so, {column.distinct:,} texts"
-    if unlike and not measured:
+    if unlike and not column.fractions:
         return "id", f"{column.distinct:,} values in {column.filled:,} rows"
     if few and (kind := _of_words(column, name, own)):
         return kind, f"{len(words)} {'words' if len(words) > 1 else 'word'}: {listed}"
-    if column.numbers and (measured or name in NAMES["verdict"]):
+    if column.numbers and (column.fractions or name in NAMES["verdict"]):
         low, high = column.numbers
         return "verdict", f"{column.distinct:,} numbers from {low:g} to {high:g}"
     if plain(column.name) in CLUSTERS or name in NAMED_FOR_ROWS:
@@ -451,7 +450,7 @@ def who(name: str) -> str:
 def is_text(name: str) -> bool:
     """Whether a column says what was judged, by its name or that of the record it was in (``inputs.city``)."""
     of, last = plain(name.partition(".")[0]), plain(name.rpartition(".")[2])
-    if of == "metadata" and who(name):  # a verdict on it, kept beside it
+    if {of, *name.split(".")} & {"metadata", "scores"} and who(name):  # a verdict on it, kept beside it
         return False
     own = {plain(name), of} if who(name) else {plain(name), of, last}
     return plain(name) in NAMES["trajectory_id"] or bool(own & {*TEXTS})
@@ -562,8 +561,9 @@ def holds_answers(known: Recognised, name: str) -> bool:
     return own.kind == "verdict" and any(alike(own, each) for each in people)
 
 
-def summed_up(frame: pl.DataFrame, names: Iterable[str], people: Sequence[str]) -> list[str]:
+def summed_up(frame: pl.DataFrame, names: Sequence[str], people: Sequence[str]) -> list[str]:
     """Which columns are made of single people's beside them: by name (majority, mean), or by their cells."""
+    people = people or [name for name in names if re.fullmatch(_NUMBERED, plain(name))]
     named = {name for name in names if tokens(name) & SUMMED_UP and who(name) != "judge"}
     single = [name for name in people if name not in named and not tokens(name) & SUMMED_UP]
     return [name for name in names if single and (name in named or sums_up(frame, name, people))]

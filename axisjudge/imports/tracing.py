@@ -263,7 +263,8 @@ def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
     for number, row in enumerate(rows):
         label, score, why = (row.get(f"result.{name}", row.get(name)) for name in _RESULTS)
         where, kind = f"{path}, annotation {number}", _PHOENIX.get(str(row.get("annotator_kind")).upper())
-        thing = next((row[name] for name in ("trace_id", "span_id", "session_id") if row.get(name)), None)
+        ids = (row.get(f"{of}{name}") for name in ("trace_id", "span_id", "session_id") for of in ("", "context."))
+        thing = next(filter(None, ids), None)
         word = label if label not in (None, "") else score
         if thing is None:
             raise InputError(where, "names neither a trace, a span nor a session", row.get("id"))

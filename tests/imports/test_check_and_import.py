@@ -386,3 +386,40 @@ def test_reasons_that_repeat_are_no_verdicts(tmp_path):
     with pytest.raises(InputError) as refused:
         import_ratings([tmp_path / "t.csv"])
     assert any({"Status=llm", "human_verdict=human"} < {*way.options} for way in refused.value.ways)
+
+
+def test_a_majority_beside_numbered_raters_is_no_further_person(tmp_path):
+    raters = {f"rater_{n}": noisy(TRUTH, seed=n) for n in (2, 3, 4)}
+    majority = [max("pass", "fail", key=[of[n] for of in raters.values()].count) for n in range(60)]
+    path = written(tmp_path / "t.csv", {"item": IDS, **raters, "majority": majority, "llm": JUDGE})
+    for command in (check, lambda path: import_ratings([path])):
+        with pytest.raises(InputError) as refused:
+            command(path)
+        first = " ".join(refused.value.ways[0].options)
+        assert all(name in first for name in raters)
+        assert "majority" not in first
+
+
+def test_an_id_of_its_own_names_what_was_rated_and_not_the_task_that_rows_share(tmp_path):
+    tasks = [f"t{n // 3}" for n in range(60)]
+    path = written(tmp_path / "t.csv", {"trace": IDS, "task": tasks, "judge_gpt": JUDGE, "gold_label": TRUTH})
+    table = import_ratings([path]).ratings
+    assert ({*table["item_id"]}, {*table["cluster_id"]}) == ({*IDS}, {*tasks})
+    assert (check(path).read.roles.item, check(path).read.roles.cluster) == ("trace", "task")
+
+
+def test_a_score_kept_with_its_reason_is_a_judges_and_a_model_that_was_asked_is_no_rater(tmp_path):
+    rows = [
+        {"id": item, "inputs": {"example": {"human_label": truth == "pass"}, "model": "weave:///agent:1"}}
+        | {"output": {"scores": {"QualityJudge": {"correct": of == "pass", "reason": f"so {item}"}}}}
+        for item, truth, of in zip(IDS, TRUTH, JUDGE, strict=True)
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    judge, human = "output.scores.QualityJudge.correct", "inputs.example.human_label"
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert refused.value.ways[0].options == ("--judge", judge)
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert {f"{judge}=llm", f"{human}=human"} < {*refused.value.ways[0].options}

@@ -41,6 +41,9 @@ def test_phoenix_annotations_as_its_client_gives_them_are_an_export_and_no_judge
     with pytest.raises(InputError, match="Phoenix") as refused:
         check(path)
     assert [way.instead[:2] for way in refused.value.ways] == [("axisjudge", "import")]
+    spans = [{f"context.{name}" if name == "span_id" else name: cell for name, cell in row.items()} for row in rows]
+    by_span = import_ratings([as_csv(tmp_path / "spans.csv", spans)]).ratings
+    assert {*by_span["item_id"]} == {row["span_id"] for row in rows}
 
 
 def test_runs_of_a_phoenix_experiment_are_items_and_a_failed_evaluator_is_lost(tmp_path):

@@ -415,10 +415,12 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         raise InputError("--human", rule, cure=cure, ways=ways)
     if verdicts:
         rule = f"no column is recognised as what people said; columns of verdicts are {listed}{made}"
-        may = alike or (verdicts if len(verdicts) == 2 and not judged else [])
+        made_of = summed_up(known.frame, alike, ())
+        may = [name for name in alike if name not in made_of] or (verdicts if len(verdicts) == 2 and not judged else [])
         ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
         if judged and len(may) > 1:
             ways.insert(0, WayOut(each_by("--human", may), f"if people said {', '.join(may)}"))
+            ways += [WayOut(("--human", name), f"if {name} is people's") for name in made_of]
         one_question = all(share_words(free[name], free[verdicts[0]]) for name in verdicts)
         if not judged and one_question and not unlike(verdicts):
             ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
