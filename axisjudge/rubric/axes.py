@@ -11,11 +11,11 @@ from datetime import date
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import DuplicateKey, InputError, once_each, one_of
 from axisjudge.verdict import AXES, VERDICTS, Axis
 from axisjudge.workbench import home
 
@@ -170,12 +170,33 @@ def read_text(path: Path, kind: type[Kind]) -> Kind:
     if match is None:
         raise InputError(where, "must begin with front matter between two lines of ---")
     try:
-        return kind(**yaml.safe_load(match[1]), text=match[2].strip() + "\n")
+        return kind(**yaml_in(match[1]), text=match[2].strip() + "\n")
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         raise InputError(where, f"front matter is not valid: {'; '.join(faults)}") from error
     except (yaml.YAMLError, TypeError) as error:
         raise InputError(where, f"front matter is not valid: {' '.join(str(error).split())}") from error
+
+
+def yaml_in(text: str) -> Any:
+    """What a YAML text holds.
+
+    Raises
+    ------
+    yaml.YAMLError
+        It is none, or has a key twice, of which yaml itself takes the last.
+    """
+    import yaml
+
+    class Once(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            try:
+                once_each([(self.construct_object(key, deep=True), None) for key, _ in node.value])
+            except DuplicateKey as error:
+                raise yaml.constructor.ConstructorError(None, None, error.msg, node.start_mark) from error
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, Once)  # a safe one
 
 
 def check_form(where: str, rubric: RubricText, sections: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.rubric.axes import Rubric, list_rubrics, load_rubric
+from axisjudge.rubric.axes import Rubric, list_rubrics, load_rubric, yaml_in
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own, write_whole
 
@@ -61,10 +61,8 @@ def write_version(axis: str, text: str, changes: str, **more: str) -> Path:
 
 def read_draft(path: Path) -> tuple[dict[str, Any], str]:
     """Front matter and text of a draft of a search."""
-    import yaml
-
     head, _, text = path.read_text(encoding="utf-8").removeprefix("---\n").partition("\n---\n")
-    return yaml.safe_load(head), text
+    return yaml_in(head), text
 
 
 def _take_draft(axis: str, key: str) -> str:

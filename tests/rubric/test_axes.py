@@ -258,6 +258,7 @@ def test_the_hash_is_of_the_prose_alone(write: Write) -> None:
         ("---\naxis", "axis", "sequencing/v1.md: must begin with front matter between two lines of ---"),
         ("axis: sequencing", "axis: manners", "front matter is not valid: axis: Input should be 'tool_selection'"),
         ("date: 2026-11-21", "date: soon", "front matter is not valid: date: "),
+        ("date: 2026-11-21", "date: 2026-11-20\ndate: 2026-11-21", "key 'date' is given twice"),
         ("status: current", "status: final", "front matter is not valid: status: Input should be 'draft'"),
         ("changes: First version.", "", "front matter is not valid: changes: Field required"),
         ("status: current", "status: current\nauthor: x", "front matter is not valid: author: Extra inputs"),

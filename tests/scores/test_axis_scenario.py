@@ -61,6 +61,8 @@ def test_checks_that_break_a_rule(said: Any, rule: str) -> None:
         ("a.yaml", "checks: [a\n", "not valid YAML"),
         ("a.json", "{", "not valid JSON"),
         ("a.json", '{"name": "a", "checks": "a", "checks": "b"}', "key 'checks' is given twice"),
+        ("a.yaml", "name: a\nchecks: a\nchecks: b\n", "key 'checks' is given twice"),
+        ("a.yaml", "checks:\n- {check: a, check: b}\n", "key 'check' is given twice"),
         ("a.yaml", "- a\n", "must be an object"),
         ("a.yaml", "name: a\n", "must have checks once"),
         ("a.yaml", "check: a\nchecks: a\n", "fields are"),

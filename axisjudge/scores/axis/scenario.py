@@ -14,6 +14,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, once_each
 from axisjudge.ratings.table import ratings_frame
+from axisjudge.rubric.axes import yaml_in
 from axisjudge.scores.axis.judged import signals as questions
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
 from axisjudge.scores.axis.judged.signals import GoalCheck, Grade, Signals
@@ -187,7 +188,7 @@ def _loaded(path: Path) -> Any:
         import yaml
 
         try:
-            return yaml.safe_load(text)
+            return yaml_in(text)
         except yaml.YAMLError as error:
             raise InputError(str(path), f"is not valid YAML ({' '.join(str(error).split())})") from error
     try:
