@@ -409,7 +409,7 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     says_who = any(who(name) for name in known.of("verdict") if plain(name) not in NAMES["verdict"])
     made_by = items.makers(known)
     of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))}
-    of_others |= {*made_by, *(name for name in heads if last_part(name) == "model" and is_text(name))}  # inputs.model
+    of_others |= {*made_by, *(name for name in heads if re.fullmatch(r"(inputs?|outputs?|metadata)\..*\bmodel", name))}
     for ours, names in NAMES.items():
         names = (*names, *map(last_part, made_by)) if ours == "agent" else names
         named = [name for name in heads if name not in taken and {plain(name), last_part(name)} & {*names}]
@@ -496,7 +496,7 @@ def _checked(where: str, layout: Layout, known: Recognised, options: ImportOptio
     if kinds[0].options and (lacking or layout.by_rater or ("rater" in layout.roles and kinds[0].clear)):
         lacking.append("what the raters are (--kind llm, decision_model, rules or human; or NAME=KIND)")
     if lacking:
-        ways = _ways(where, layout, options, known, asked=bool(asked))
+        ways = items.of_pairs(known, layout, where) + _ways(where, layout, options, known, asked=bool(asked))
         raise InputError(where, f"does not say {'; '.join(lacking)}", cure="say it" * bool(ways), ways=ways)
     return layout
 

@@ -14,6 +14,7 @@ import polars as pl
 from axisjudge.checks import InputError, WayOut
 from axisjudge.families import family_of
 from axisjudge.imports.cells import each_by, of_bad
+from axisjudge.imports.items import kinds_of
 from axisjudge.imports.judgement import DRAW, ImportOptions, position_of
 from axisjudge.imports.recognise import kind_of
 from axisjudge.labels.own import OF_RUN, word_error
@@ -118,6 +119,9 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
         if len(set(likely.values())) > 1:
             each = each_by("--kind", map("=".join, likely.items()))
             ways = [WayOut(each, "" if clear else "by their names", clear=clear)]
+        elif {*map(kind_of, unsaid)} == {"llm", None}:
+            ways = [WayOut(kinds_of(unsaid, "human"), "if the others are people")]
+            ways.append(WayOut(kinds_of(unsaid), "if they are models"))
         elif clear:
             ways = [ways["human" in likely.values()]._replace(when="", clear=True)]
         listed = ", ".join(unsaid[:6]) + ", ..." * (len(unsaid) > 6)
@@ -264,6 +268,8 @@ def _refuse_apart(
     if meant and not of_bad([question, one, other])[0]:
         mapping = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(mapping, clear=True)]
+    elif edge.of_unlike_scales(of_one, of_other):
+        ways = []
     elif unlike and any(number % 1 for number in numbers) and len(numbers) == len(of_one) + len(of_other):
         scale = f"{question}=interval:{math.floor(min(numbers))}-{math.ceil(max(numbers))}"
         ways = [WayOut(("--scale", scale), "if both are numbers of one scale")]

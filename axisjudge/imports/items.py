@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import polars as pl
@@ -176,6 +176,24 @@ def unlike_runs(where: str, item: Sequence[str], made: Sequence[str], rest: tupl
     rule = f"rows of one {alone} differ in {listed}: alone it would join what several made"
     ways = [WayOut(each_by("--item", (*item, *made))), WayOut(rest, f"if {listed} says nothing of what was rated")]
     return InputError(where, rule, cure="name what was rated", ways=ways)
+
+
+def pairs_alike(known: Recognised, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Columns of the same few words, in any language, of which one may be a judge's and the other people's."""
+    few = [name for name in names if len(known.columns[name].words) > 1]
+    return [pair for pair in permutations(few, 2) if known.columns[pair[0]].words & known.columns[pair[1]].words][:4]
+
+
+def of_pairs(known: Recognised, layout: Layout, where: str) -> list[WayOut]:
+    """Options that take two columns of the same words as a model's and a person's, where none is known for answers."""
+    pairs = [] if layout.answers or "verdict" in layout.roles else pairs_alike(known, layout.left_out)
+    asked = ("--question", named_after(where))
+    return [
+        WayOut(
+            ("--kind", f"{one}=llm", "--kind", f"{other}=human", *asked), f"if a model said {one} and people {other}"
+        )
+        for one, other in pairs
+    ]
 
 
 def named_after(where: str) -> str:

@@ -388,14 +388,14 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
         return "rater"
     if tokens(name) & OF_ROWS:
         return "cluster"
+    if name in NAMES["question"] and not all(side(each) or number_of(each) is not None for each in words):
+        return "question"
     if says_verdicts(words):
         return "verdict"
     if name in NAMES["rater"]:
         return "candidate" if name == "model" else "rater"
     if name in CANDIDATES:
         return "candidate"
-    if name in NAMES["question"]:
-        return "question"
     named = len(words) > 1 and (who(column.name) or own & _VERDICT)
     return "verdict" if named else "other"
 

@@ -55,6 +55,8 @@ _SELDOM = 10
 #: More columns are no table of raters or questions.
 _MOST_COLUMNS = 1_000
 _OF_CONTEXT = words_in("context history messages log conversation")
+#: Exports to CSV write such a record into one cell.
+_OF_OBJECTS = words_in("scores feedback feedback_scores evaluation evaluations metrics metadata")
 #: A list of records is the table where it has at least so many times the rows of every other one.
 _CLEARLY = 3
 #: Separated values of more bytes are read by polars.
@@ -182,8 +184,32 @@ def read_sheet(path: Path) -> ReadTable:
                 raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
             return sheet
         columns, above = separated(path, text)
+        columns = {name: cells for of, each in columns.items() for name, cells in _opened(of, each).items()}
     apart, notes, outer = raters_apart(columns)
     return ReadTable({name: _joined(cells) for name, cells in apart.items()}, (*above, *notes), outer)
+
+
+def _opened(name: str, cells: list[str]) -> dict[str, list[str]]:
+    """A column of scores, or of what is kept beside them, with a JSON object in each filled cell, spread out."""
+    filled = [cell for cell in cells if cell.strip()]
+    if (
+        plain(name) not in _OF_OBJECTS
+        or not filled
+        or not all(cell.strip()[:1] + cell.strip()[-1:] == "{}" for cell in filled)
+    ):
+        return {name: cells}
+    try:
+        records = [_spread(json.loads(cell)) if cell.strip() else {} for cell in cells]
+    except ValueError:
+        return {name: cells}
+    keys = dict.fromkeys(key for record in records for key in record)
+    texts_of = ([record.get(key, "") for record in records] for key in keys)
+    return {
+        f"{name}.{key}": [
+            cell if isinstance(cell, str) else "" if cell is None else json.dumps(cell) for cell in column
+        ]
+        for key, column in zip(keys, texts_of, strict=True)
+    }
 
 
 def _joined(cells: Cells) -> Cells:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.families import family_of
-from axisjudge.ratings.scales import categories_of, has_words, recognised_scale
+from axisjudge.ratings.scales import categories_of, has_words, number_of, recognised_scale
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import SCHEMA_VERSION, Rating
 
@@ -307,10 +307,9 @@ def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
     bare = re.sub(r"^[*_`\"']+|(?<=[^\W\d_])[.!]+$|[*_`\"']+$", "", text)
     if text in missing or bare in missing:
         return None
-    text = bare
-    if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
-        return str(int(text.split(".")[0]))
-    return text
+    if re.fullmatch(r"[+-]?\d+(\.0*)?", bare):
+        return str(int(bare.split(".")[0]))
+    return bare
 
 
 def side(text: str) -> str:
@@ -351,14 +350,15 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
 
 
 def of_unlike_scales(own: Iterable[str], theirs: Iterable[str]) -> bool:
-    """Whether two say 0 and 1, and 1 and 2, or whole numbers of which one's go twice as far: of unlike scales."""
+    """Whether two say 0 and 1, and 1 and 2, or numbers of which one's go twice as far: of unlike scales."""
     one, other = frozenset(own), frozenset(theirs)
     if {one, other} == {frozenset("01"), frozenset("12")}:
         return True
-    if min(len(one), len(other)) <= 2 or not all(each.isdecimal() for each in one | other):
+    numbers = [[number for each in words if (number := number_of(each)) is not None] for words in (one, other)]
+    if min(len(one), len(other)) <= 2 or [*map(len, numbers)] != [len(one), len(other)] or min(map(min, numbers)) < 0:
         return False
-    ends = sorted(max(map(int, words)) for words in (one, other))
-    return ends[1] >= 2 * ends[0] >= 8
+    low, high = sorted(numbers, key=max)
+    return max(high) >= 2 * max(low) and (max(low) >= 4 or any(number % 1 for number in low))
 
 
 def sides_of(scale: str) -> dict[str, float]:

@@ -423,3 +423,60 @@ def test_a_score_kept_with_its_reason_is_a_judges_and_a_model_that_was_asked_is_
     with pytest.raises(InputError) as refused:
         import_ratings([path])
     assert {f"{judge}=llm", f"{human}=human"} < {*refused.value.ways[0].options}
+
+
+def test_two_columns_of_the_same_words_in_any_language_may_be_a_judges_and_peoples(tmp_path):
+    meant = {"pass": "réussi", "fail": "échoué"}
+    path = written(tmp_path / "t.csv", {"cas": IDS, "juge": said(JUDGE, **meant), "humain": said(TRUTH, **meant)})
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert ("--judge", "juge", "--human", "humain") in [way.options for way in refused.value.ways]
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    (way, *_) = refused.value.ways
+    table = import_ratings([path], ImportOptions().with_options(way.options)).ratings
+    assert dict(table.group_by("rater_kind").len().iter_rows()) == {"llm": 60, "human": 60}
+
+
+def test_of_a_long_table_of_two_questions_each_is_proposed_with_the_people_beside_a_model(tmp_path):
+    rows = [
+        (item, name, asked, word)
+        for asked, by in (("correct", 1), ("polite", 5))
+        for name, words in (("r01", TRUTH), ("r02", noisy(TRUTH, seed=by)), ("gpt-4o", JUDGE))
+        for item, word in zip(IDS, words, strict=True)
+    ]
+    heads = ("item_id", "annotator", "question", "answer")
+    path = written(tmp_path / "t.csv", dict(zip(heads, map(list, zip(*rows, strict=True)), strict=True)))
+    with pytest.raises(InputError) as refused:
+        check(path)
+    options = ("--human", "r01", "--human", "r02", "--where", "question=correct")
+    assert options in [way.options for way in refused.value.ways]
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert any({"r01=human", "r02=human", "gpt-4o=llm"} < {*way.options} for way in refused.value.ways)
+
+
+def test_scores_to_ten_and_shares_of_one_are_no_scale_of_one_question(tmp_path):
+    truth = [n % 3 / 2 for n in range(60)]
+    table = {"run": IDS, "judge_score": [round(1 + 9 * each) for each in truth], "human_score": truth}
+    path = written(tmp_path / "t.csv", table)
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert [way.options.count("--pass-if") for way in refused.value.ways] == [2]
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    assert not any("--scale" in way.options for way in refused.value.ways)
+
+
+def test_scores_that_an_export_wrote_into_one_cell_are_columns(tmp_path):
+    cells = [
+        json.dumps({"Quality": float(of == "pass"), "human_review": float(truth == "pass")})
+        for of, truth in zip(JUDGE, TRUTH, strict=True)
+    ]
+    beside = [json.dumps({"model": "agent-1", "tags": [n]}) for n in range(60)]
+    path = written(tmp_path / "t.csv", {"id": IDS, "scores": cells, "metadata": beside})
+    read = check(path, judges="scores.Quality").read
+    assert (read.roles.people, read.roles.item) == (("scores.human_review",), "id")
+    kinds = {"scores.Quality": "llm", "scores.human_review": "human"}
+    table = import_ratings([path], ImportOptions(kinds=kinds, question=("quality",))).ratings
+    assert dict(table.group_by("rater", "rater_kind").len().select("rater", "rater_kind").iter_rows()) == kinds

@@ -26,7 +26,7 @@ from axisjudge.imports.cells import (
     unlike,
     words_meant,
 )
-from axisjudge.imports.items import joined, makers, of_candidate, on_texts, telling_apart, unlike_runs
+from axisjudge.imports.items import joined, makers, of_candidate, on_texts, pairs_alike, telling_apart, unlike_runs
 from axisjudge.imports.recognise import (
     CLUSTERS,
     HUMAN,
@@ -427,7 +427,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
     rule = "no column is recognised as what people said, and none holds verdicts"
-    raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}")
+    pairs = pairs_alike(known, free)
+    ways = [WayOut(("--judge", one, "--human", other), f"if people said {other}") for one, other in pairs]
+    raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}", ways=ways)
 
 
 def _of_a_pair(known: Recognised, name: str) -> bool:
