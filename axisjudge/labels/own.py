@@ -66,7 +66,8 @@ def decoded(path: Path, raw: bytes) -> str:
 def separated(path: Path, text: str) -> tuple[dict[str, list[str]], list[str]]:
     """The columns of separated values and what stands above their rows, as `under_headings` gives them."""
     lines = [line for line in text.splitlines() if line.strip()]
-    head = next((line for line in lines if line[0] != "#"), lines[0])
+    with_cells = (line for line in lines if line[0] != "#" and any(each in line for each in _SEPARATORS))
+    head = next(with_cells, lines[0])  # and no title
     separator = max(_SEPARATORS, key=head.count)
     if separator not in head and len({line.count(" ") for line in lines}) == 1:
         separator = " "  # of a file whose every line has as many

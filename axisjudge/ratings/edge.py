@@ -286,7 +286,7 @@ def words_in(text: str) -> frozenset[str]:
 NO_VERDICT = frozenset({"", *words_in(". .. ... ? ?? - -- --- – — na n.a n.a. n/a #n/a nan null none <na> nat")})
 #: Words that say by themselves what is good.
 PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
-    "valid accept accepted acceptable satisfied resolved chosen"
+    "valid accept accepted acceptable approve approved satisfied resolved chosen"
 )
 FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
     "unacceptable unsatisfied unresolved not_ok"

@@ -480,3 +480,24 @@ def test_scores_that_an_export_wrote_into_one_cell_are_columns(tmp_path):
     kinds = {"scores.Quality": "llm", "scores.human_review": "human"}
     table = import_ratings([path], ImportOptions(kinds=kinds, question=("quality",))).ratings
     assert dict(table.group_by("rater", "rater_kind").len().select("rater", "rater_kind").iter_rows()) == kinds
+
+
+def test_a_confidence_in_words_is_left_out_and_said_and_every_verdict_kept(tmp_path):
+    table = long(**{"gpt-4o": JUDGE, "annotator_3": TRUTH}) | {"confidence": ["high", "low"] * 60}
+    path = written(tmp_path / "t.csv", table)
+    read = check(path).read
+    assert (read.votes.n_labelled, read.roles.judges, read.roles.confidence) == (60, ("gpt-4o",), {})
+    assert "confidence" in read.roles.left_out
+    assert import_ratings([path]).ratings["confidence"].null_count() == 120
+
+
+def test_grades_beside_peoples_words_are_asked_from_where_on_they_pass(tmp_path):
+    grades = [5 - n % 2 if word == "pass" else 1 + n % 3 for n, word in enumerate(JUDGE)]
+    words = said(TRUTH, **{"pass": "Approved", "fail": "Rejected"})
+    path = written(
+        tmp_path / "t.csv", {"ticket": IDS, "Status": ["APPROVED"] * 60, "llm_grade": grades, "qa_reviewer": words}
+    )
+    with pytest.raises(InputError) as refused:
+        check(path)
+    assert "--pass-if" in refused.value.ways[0].options
+    assert check(path, pass_if="llm_grade >= 4").read.votes.n_labelled == 60

@@ -340,6 +340,7 @@ def test_a_heading_over_several_columns_is_no_word_of_them(tmp_path):
     [
         ([["# made 2026-05-01, by hand"], ["#"], ["id", "gpt-4o", "human"]], "human", "gpt-4o"),
         ([["Verdicts of May", "", ""], ["", "", ""], ["id", "gpt-4o", "human"]], "human", "gpt-4o"),
+        ([["Verdicts of May"], ["id", "gpt-4o", "human"]], "human", "gpt-4o"),
         ([["", "GPT-4o", "Human"], ["id", "verdict", "verdict"]], "Human verdict", "GPT-4o verdict"),
         ([["id", "model_grade", "rater_grade"], ["Id", "By the model", "Is it right?"]], "", "model_grade"),
         ([["id", "gpt-4o", "human"], ['{"ImportId":"_id"}', *['{"ImportId":"Q"}'] * 2]], "human", "gpt-4o"),

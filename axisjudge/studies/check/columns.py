@@ -38,6 +38,7 @@ from axisjudge.imports.recognise import (
     OF_ROWS,
     SUMMED_UP,
     TRUTH,
+    KnownColumn,
     Recognised,
     holds_answers,
     in_order,
@@ -54,7 +55,7 @@ from axisjudge.imports.recognise import (
     who,
 )
 from axisjudge.ratings.edge import of_unlike_scales, side, words_in
-from axisjudge.ratings.scales import codes_of_none, plain
+from axisjudge.ratings.scales import codes_of_none, number_of, plain
 from axisjudge.studies._shared.frames import Floats
 
 _ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
@@ -234,7 +235,8 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
-    confidence_column = wishes.confidence.get("", "") or named_column(known.columns, tuple(SIDES["confidence"]))
+    sure = [name for name in known.columns if known.columns[name].kind == "confidence"]  # high and low are no numbers
+    confidence_column = wishes.confidence.get("", "") or named_column(sure, tuple(SIDES["confidence"]))
     confidence = dict.fromkeys(judges, confidence_column) if confidence_column else {}
     cluster = _cluster(known, wishes, {rater, value, item}, item=item)
     reason = known.named("rationale")
@@ -503,6 +505,11 @@ def _are_persons(known: Recognised, names: Sequence[str]) -> bool:
 
 def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
     """The refusal where no column uses people's words."""
+    in_words = all(number_of(each) is None for each in theirs)
+
+    def grades(column: KnownColumn) -> bool:  # 1 to 5 beside approved and rejected
+        return in_words and len(column.words) > 2
+
     scores = [
         name
         for name, each in known.columns.items()
@@ -510,7 +517,12 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         and name not in people
         and last_part(name) not in OF_ROWS
         and (each.kind == "verdict" or (who(name) == "judge" and not tokens(name) & MEASURED))
-        and (each.fractions or not each.words or (len(theirs) > 2 and of_unlike_scales(each.words, theirs)))
+        and (
+            each.fractions
+            or not each.words
+            or (len(theirs) > 2 and of_unlike_scales(each.words, theirs))
+            or grades(each)
+        )
     ]
     listed = ", ".join(sorted(theirs, key=in_order)[:6])
     if scores:
