@@ -157,3 +157,12 @@ def test_formulas_are_plain_text(path: Path) -> None:
     """A published page carries no program that could set mathematics, and neither do all markdown viewers."""
     for source in sources(path, "markdown"):
         assert not re.search(r"\$[^$\n]+\$|\\\(|\\\[|\\begin\{", source)
+
+
+@every_notebook
+def test_rows_come_in_one_order(path: Path) -> None:
+    """polars groups in any order: what a cell groups last and shows is sorted by all that it is grouped by."""
+    for cell in sources(path, "code"):
+        groups = [each for each in re.findall(r"group_by\(([^()]*)\)", cell) if "maintain_order" not in each]
+        ordered = {name for each in re.findall(r"\.sort\(([^()]*)\)", cell) for name in re.findall(r'"(\w+)"', each)}
+        assert set(re.findall(r'"(\w+)"', groups[-1] if groups else "")) <= ordered, cell

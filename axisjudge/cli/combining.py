@@ -245,7 +245,7 @@ def _counted(given: pl.DataFrame) -> pl.DataFrame:
 
     kept = given.filter(pl.col("verdict").is_not_null())
     counts = {"ratings": pl.len(), "mean confidence": pl.col("confidence").mean()}
-    return kept.group_by("verdict").agg(**counts).sort("ratings", descending=True)
+    return kept.group_by("verdict").agg(**counts).sort("ratings", "verdict", descending=[True, False])
 
 
 # `axisjudge curve`: fit S-curves to data and put raw scores through them.
