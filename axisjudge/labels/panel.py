@@ -25,6 +25,7 @@ from axisjudge.ratings.edge import BY_LABELLER, EMPTY_RUN, as_ratings, raters_of
 from axisjudge.stats.agreement.chance_corrected import set_aside
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.correction import SAMPLING, Sampling
+from axisjudge.stats.estimate import UNDECIDED
 from axisjudge.stats.reference import AgainstReference, against_reference, majority
 from axisjudge.trajectory import Trajectory
 
@@ -119,8 +120,6 @@ def _normal(*key: object) -> float:
 # One question x judges and people.
 
 Floats = NDArray[np.float64]
-
-UNDECIDED = ("uncertain",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +217,21 @@ class LabelledPanel:
         """1 where the word means failure, 0 for any other that takes a side, NaN otherwise."""
         sided = self.sided(codes)
         return np.where(np.isnan(sided), np.nan, sided == self.failing)
+
+    def failed_items(self, codes: Floats) -> Floats:
+        """The same for a rate of items, in which one to which the question does not apply is one that does not fail."""
+        return failed_items(codes, self.categories, self.failing)
+
+    @cached_property
+    def failing_labels(self) -> Floats:
+        """1 where most people fail an item, 0 where most do not, NaN on a tie or where nobody said."""
+        return majority(self.failed_items(self.labelled), 2)
+
+
+def failed_items(codes: Floats, categories: Sequence[str], failing: int | None) -> Floats:
+    """1 where a word fails the item, 0 where not or where it says that nothing applies, NaN where it leaves it open."""
+    open_ = [code for code, word in enumerate(categories) if word == "uncertain"]
+    return np.where(np.isnan(codes) | np.isin(codes, open_), np.nan, codes == failing)
 
 
 def undecided_in(categories: Sequence[str]) -> tuple[int, ...]:

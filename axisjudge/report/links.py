@@ -34,7 +34,7 @@ COLUMNS = {
     "person": ("person",),
 }
 JUDGES = ("judge", "rater", "judge_1", "judge_2", "other_judge", "judge_family", "judges")
-UNDECIDED = "uncertain\nlost"
+UNDECIDED = "uncertain\nnot_applicable\nlost"
 #: Columns that count items, and what is true of the items counted.
 COUNTS: dict[str, dict[str, str]] = {
     "any_incorrect": {"word": "incorrect"},
@@ -47,12 +47,12 @@ COUNTS: dict[str, dict[str, str]] = {
     "labels": {"label": "any"},
     "no verdict": {"word": UNDECIDED},
     "flagged, with label": {"word": "incorrect", "only": "labelled"},
-    "failed, with side": {"label": "incorrect", "only": "sided"},
+    "failed, with side": {"label": "incorrect", "only": "decided"},
     **{f"judge: {word}": {"word": word} for word in VERDICTS},
     "judge: no side": {"word": UNDECIDED},
 }
 #: What people say of the items of which a share of right verdicts is.
-MEASURES = {"sensitivity": "incorrect", "specificity": "correct\nnot_applicable"}
+MEASURES = {"sensitivity": "incorrect", "specificity": "correct"}
 
 
 @dataclass(frozen=True)

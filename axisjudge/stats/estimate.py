@@ -206,10 +206,13 @@ def many_clusters(count: int, unit: str) -> str:
 # Pages and commands take a quantity's words from `QUANTITIES` and its value from the function that it names, and the
 # reference prints it, so that two pages cannot mean two things by one word. A word that takes no side (`uncertain`),
 # one that says that the question does not arise (`not_applicable`) and a lost verdict are in no denominator of
-# verdicts; they stand beside it.
+# verdicts; they stand beside it. A rate of items has all items in it: one to which the question does not apply fails
+# nothing.
 
 Floats = NDArray[np.float64]
 
+#: Words of the axes' scale that take no side.
+UNDECIDED = ("uncertain", "not_applicable")
 #: How a decided word counts in a failure rate; on the scale ``step`` -1 is failure. All other words take no side.
 FAILED = {"incorrect": 1.0, "correct": 0.0, "-1": 1.0, "0": 0.0, "+1": 0.0}
 

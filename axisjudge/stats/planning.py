@@ -295,7 +295,8 @@ def plan_corrected_rate(
 ) -> StudyCurve:
     """How many labels, drawn at random from `n_judged` judged runs, give a corrected failure rate this half width.
 
-    Runs are taken as independent (one agent's run per task), which is how labels should be drawn.
+    One run of a task is labelled at most, as `axisjudge.labels.sampling` draws: whole tasks of 4 (correlation .3)
+    leave half widths wider by a quarter, runs drawn from them one by one by a fifteenth.
     """
     positive("target", target)
     for name, value in (("prevalence", prevalence), ("sensitivity", sensitivity), ("specificity", specificity)):
@@ -313,6 +314,7 @@ def plan_corrected_rate(
         "sensitivity": sensitivity,
         "specificity": specificity,
         "judged runs": n_judged,
+        "labelled runs of a task": 1,
         "ci_level": ci_level,
     }
     usable = [n for n in sizes if n <= n_judged]

@@ -470,8 +470,8 @@ def test_counts_of_verdicts_lead_to_their_items_and_none_of_what_the_explorer_ca
         ({"by": "length", "stratum": "short (2 to 9 messages)"}, {}, {"length": "2-9"}),
         (
             {"judge": "j", "measure": "sensitivity"},
-            {"only": "sided"},
-            {"judge": "j", "label": "incorrect", "only": "sided"},
+            {"only": "decided"},
+            {"judge": "j", "label": "incorrect", "only": "decided"},
         ),
         (
             {"text": "cut_tail", "agent": "0/30"},

@@ -12,7 +12,6 @@ const MARKS = {
   flagged: { bit: 512, words: "Flagged", why: "a rating bears a flag, or cites a step that does not exist" },
   lost: { bit: 1024, words: "Lost", why: "a verdict was lost" },
   undecided: { bit: 2048, words: "Undecided", why: "flipped or split, and nobody has decided who is right" },
-  sided: { bit: 4096, words: "Takes a side", why: "two judges, or those asked about, say something other than uncertain", isOfLinks: true },
   decided: { bit: 8192, words: "Decided", why: "two judges, or those asked about, say neither uncertain nor not applicable", isOfLinks: true },
   alike: { bit: 16384, words: "Of one voice", why: "two judges or more decide, all the same", isOfLinks: true },
   within: { bit: 32768, words: "In a family", why: "two judges of one family decide", isOfLinks: true },
@@ -162,7 +161,7 @@ class Items {
   }
 
   #isSide(code) {
-    return code >= 0 && this.word(code) !== "uncertain";
+    return code >= 0 && !["uncertain", "not_applicable"].includes(this.word(code));
   }
 
   #mark(run, question) {
@@ -177,8 +176,7 @@ class Items {
     const label = this.label(run, question);
     const isApart = (a, b) => a.cited.length && b.cited.length && !a.cited.some((step) => b.cited.includes(step));
     const isAtOdds = codes.size > 1 || flips.length > 0;
-    const siding = this.newest[question].filter((column) => this.#isSide(cellOf(column)?.code ?? -1));
-    const deciding = siding.filter((column) => this.word(cellOf(column).code) !== "not_applicable");
+    const deciding = this.newest[question].filter((column) => this.#isSide(cellOf(column)?.code ?? -1));
     const families = new Set(deciding.map(({ judge }) => this.index.judges[judge].family));
     const isEnough = (columns) => (this.narrowed.judge >= 0 && !this.narrowed.seen ? columns.some(isAsked) : columns.length > 1);
     const held = {
@@ -194,7 +192,6 @@ class Items {
       flagged: every.some((cell) => cell.isFlagged),
       lost: every.some((cell) => cell.repeats.some(([code]) => code < 0)),
       undecided: isAtOdds && !this.decisions.has(`${run}/${question}`),
-      sided: isEnough(siding),
       decided: isEnough(deciding),
       alike: deciding.length > 1 && new Set(deciding.map((column) => cellOf(column).code)).size === 1,
       within: deciding.length > families.size,

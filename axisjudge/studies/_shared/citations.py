@@ -16,7 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
-from axisjudge.stats.estimate import Estimate, IntervalTerms
+from axisjudge.stats.estimate import FAILED, Estimate, IntervalTerms
 from axisjudge.stats.repeats import (
     CitationOverlap,
     VarianceComponents,
@@ -386,9 +386,8 @@ def question_variance(asked: pl.DataFrame) -> QuestionVariance:
     if len(repeats) < 2:
         return QuestionVariance(question, names, None, NoVariance.ONE_REPEAT)
     runs = asked["trajectory_id"].unique().sort().to_list()
-    decided = {"incorrect": 1.0, "correct": 0.0, "not_applicable": 0.0}
     again = pl.concat(judges).filter(pl.col("repeat").is_in(repeats))
-    failed = again["verdict"].replace_strict(decided, default=None, return_dtype=pl.Float64)
+    failed = again["verdict"].replace_strict(FAILED, default=None, return_dtype=pl.Float64)
     verdicts = frames.cube(again, {"trajectory_id": runs, "rater": names, "repeat": repeats}, failed)
     task_of = dict(asked.select("trajectory_id", "cluster_id").iter_rows())
     tasks, when = [task_of[run] for run in runs], _occasions(judges, repeats)

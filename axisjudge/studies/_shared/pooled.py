@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.labels.panel import reference_of
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.counts import PatternCounts, cluster_unit_of
@@ -25,15 +26,11 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
 from axisjudge.stats.agreement.soft import CaseWeighted, beliefs, case_weighted, soft_agreement
 from axisjudge.stats.comparisons.paired import holm
-from axisjudge.stats.estimate import Estimate, IntervalTerms
+from axisjudge.stats.estimate import UNDECIDED, Estimate, IntervalTerms
 from axisjudge.stats.proportions import clustered_proportion
-from axisjudge.stats.reference import majority
 from axisjudge.studies._shared import frames, words
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import many
-
-#: Verdicts that take no side.
-UNDECIDED = ("uncertain", "not_applicable")
 
 
 class Groups(TypedDict):
@@ -191,8 +188,8 @@ class Pooled:
 
     @property
     def label(self) -> frames.Floats:
-        """Each item's label: the commonest word of those who label, NaN on a tie or without any."""
-        return majority(self.codes[:, self.n_judges :], len(self.categories))
+        """Each item's label: the commonest word with a side of those who label, NaN on a tie or without any."""
+        return reference_of(self.codes[:, self.n_judges :], self.categories)
 
     def decided(self) -> Pooled:
         """The same items with the words that take no side as missing, and the others alone as categories."""

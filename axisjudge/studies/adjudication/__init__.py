@@ -12,10 +12,9 @@ import numpy as np
 from axisjudge.labels.adjudication import AGREEMENT, AdjudicatedItem, Item, Labelled
 from axisjudge.results import columns
 from axisjudge.stats.correction import CorrectedRate, corrected_rate
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import UNDECIDED, Estimate
 from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Table, rows_of, table_of
-from axisjudge.studies._shared.pooled import UNDECIDED
 from axisjudge.studies._shared.result import Part
 from axisjudge.studies._shared.words import share
 

@@ -26,10 +26,9 @@ from axisjudge.stats.calibration import (
     reliability_curve,
     risk_coverage,
 )
-from axisjudge.stats.estimate import ClusteredShare, Estimate, IntervalTerms
+from axisjudge.stats.estimate import UNDECIDED, ClusteredShare, Estimate, IntervalTerms
 from axisjudge.stats.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, commonest, kind_of, made_up_raters, rows_of
-from axisjudge.studies._shared.pooled import UNDECIDED
 from axisjudge.studies._shared.result import Part, open_door
 from axisjudge.studies._shared.words import apart, listed, many, other_repeats
 

@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
-from axisjudge.labels.panel import BY_PEOPLE, DrawProblem, draw_of, reference_of
+from axisjudge.labels.panel import BY_PEOPLE, DrawProblem, draw_of, reference_of, undecided_in
 from axisjudge.ratings import SCHEMA, to_matrix
 from axisjudge.ratings.edge import MADE_UP, by_raters, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
+from axisjudge.stats.agreement.chance_corrected import set_aside
 from axisjudge.stats.panel_models import LinearPanel, PanelVotes
 from axisjudge.stats.panel_ways import WAYS
 from axisjudge.studies._shared.frames import Floats, Given, Kind, kind_of, made_up_raters, to_polars
@@ -56,8 +57,9 @@ class DrawScheme(StrEnum):
 class Voted:
     """Items of one question x judges, with labels where there are any.
 
-    `words` (items, judges) and `labels` (items,) hold positions in `categories`, NaN where there is none; `confidences`
-    are the judges' own, NaN for judges of which two sources have some (`two_sources`), as these are never pooled.
+    `words` (items, judges) and `labels` (items,) hold positions in `categories`, NaN where none takes a side;
+    `confidences` are the judges' own, NaN for judges of which two sources have some (`two_sources`), as these are never
+    pooled.
     `weights` (items,) are 1 over the probability of the draw where it is known, else 1; `steps` says what items are.
     """
 
@@ -187,7 +189,7 @@ def voted(
         items=matrix.items,
         tasks=matrix.clusters,
         agents=tuple(agent.get(item, "") for item in matrix.items),
-        words=matrix.codes[:, :k],
+        words=set_aside(matrix.codes[:, :k], undecided_in(matrix.categories)),
         confidences=np.where(np.isin(names, two_sources), np.nan, matrix.confidences[:, :k]),
         labels=reference_of(matrix.codes[:, k:], matrix.categories),
         weights=weights,

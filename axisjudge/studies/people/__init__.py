@@ -151,7 +151,10 @@ class RatesByPeople(
 
 
 class Unfair(
-    Part, name="fairness", caption="Right verdicts by stratum: what differs most surely first", behind={"only": "sided"}
+    Part,
+    name="fairness",
+    caption="Right verdicts by stratum: what differs most surely first",
+    behind={"only": "decided"},
 ):
     """Right verdicts by stratum, failure rates corrected by strata of their own (`own_strata`), and shares `carried`
     to another mix of the strata.

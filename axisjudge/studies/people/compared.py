@@ -180,7 +180,7 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
     rows: list[dict[str, Any] | None] = []
     most = []
     for panel in (question.panel for question in comparison.questions if n_draws):
-        labels, runs = panel.failed(panel.reference), np.array(panel.runs)
+        labels, runs = panel.failing_labels, np.array(panel.runs)
         if panel.failing is None or panel.clusters is None or np.isnan(labels).any():
             continue
         taken = min(n_runs, int(MOST_OF_ALL * (panel.clusters.max() + 1)))
@@ -198,7 +198,7 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
 
 def _tried(panel: LabelledPanel, judge: int, rate: float, draws: list[Floats]) -> dict[str, Any] | None:
     """How often, over draws of labels, the corrected interval and that of the labels alone hold the rate of all."""
-    verdicts = panel.failed(panel.judged[:, judge])
+    verdicts = panel.failed_items(panel.judged[:, judge])
     correct = partial(corrected_rate, verdicts, sampling="random", clusters=panel.clusters, draw_known=True)
     rates = [correct(drawn, cluster_unit=panel.cluster_unit) for drawn in draws]
     low, high = np.array([[(one.ci_low, one.ci_high) for one in (each.rate, each.labels_alone)] for each in rates]).T

@@ -49,7 +49,7 @@ def corrected_of(
     panel: LabelledPanel, judge: int, rows: NDArray[np.bool_], *, ci_level: float = 0.95, seed: int = 0
 ) -> CorrectedRate:
     """The judge's failure rate on these items, corrected by the labels among them."""
-    verdicts, labels = panel.failed(panel.judged[:, judge]), panel.failed(panel.reference)
+    verdicts, labels = panel.failed_items(panel.judged[:, judge]), panel.failing_labels
     sampling, problem = _sampling(panel, panel.judges[judge])
     several = len(set(panel.agents[rows].tolist())) > 1
     problem = problem or _drawn_otherwise(panel, judge, sampling, several_agents=several)
@@ -73,7 +73,7 @@ def corrected_of(
 def _drawn_otherwise(panel: LabelledPanel, judge: int, sampling: Sampling, *, several_agents: bool) -> str:
     """Why the labels of all items that this judge was asked are not drawn as they say; agents alone may be apart."""
     asked = panel.asked[:, judge]
-    labelled = ~np.isnan(panel.reference[asked])
+    labelled = ~np.isnan(panel.failing_labels[asked])
     by_verdict = sampling == "by_judge_verdict" and panel.drawn.probability is None
     if panel.drawn.in_full or labelled.all() or not labelled.any() or not (sampling == "random" or by_verdict):
         return ""

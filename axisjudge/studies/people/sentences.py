@@ -321,10 +321,8 @@ def question_sentence(question: compared.QuestionComparison) -> str:
     problem = f": {panel.drawn.reason}" if panel.drawn.problem else ""
     drawn += f"; each {panel.cluster_unit if panel.alike == 'clusters' else 'item'} counts alike"
     left = f" Left out: {many(panel.n_unjudged, 'labelled item')} that no judge rated." if panel.n_unjudged else ""
-    open_ = panel.sides.get("not_applicable") in panel.reference  # a word of its own here, which people may agree on
-    what = "takes a side or says not_applicable" if open_ else "takes a side"
     start = (
-        f"{question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that {what} "
+        f"{question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that takes a side "
         f"({named}{ties}); {drawn}{problem}.{left}"
     )
     if people == ("reference",):

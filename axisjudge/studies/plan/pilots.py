@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, TooLittle, one_of, positive
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
-from axisjudge.labels.panel import reference_of
+from axisjudge.labels.panel import failed_items
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.edge import sides_of
 from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
 from axisjudge.stats.planning import Allocation, Planned, StudyCurve, TasksForChange, panel_error, tasks_for_change
+from axisjudge.stats.proportions import clustered_proportion
+from axisjudge.stats.reference import majority
 from axisjudge.studies._shared.citations import question_variances
 from axisjudge.studies._shared.frames import Floats, Given, mean_of
 from axisjudge.studies._shared.pooled import Pooled, pooled
@@ -117,7 +119,11 @@ def tasks_to_differ(pilot: Pilot, difference: float) -> TasksForChange:
 
 @dataclass(frozen=True)
 class LabelledPilot:
-    """How well one judge finds what people call incorrect, on the items of a pilot that both rated."""
+    """How well one judge finds what people call incorrect, on the items of a pilot that both rated.
+
+    `per_task` is how many of them a task has, `times_as_many` how many times as many labels a rate takes where whole
+    tasks of as many are labelled: the design effect of the pilot's failures.
+    """
 
     judge: str
     n_items: int
@@ -126,6 +132,8 @@ class LabelledPilot:
     sensitivity: float
     specificity: float
     planted: bool
+    per_task: float = 1.0
+    times_as_many: float = 1.0
 
     def rates(self) -> dict[str, float]:
         """What a plan may assume: a share of 0 or 1 of n items counts as half an item from it, at 1 / (2 n)."""
@@ -148,17 +156,19 @@ def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> L
         cure = f"name one of {listed(panel.judges, 'or')}" if panel.judges else "give judges' ratings beside the labels"
         raise InputError("--of", "must say which judge of the pilot is planned for", cure=cure)
     judge = one_of("--of", judge or panel.judges[0], panel.judges)
-    labels = reference_of(panel.codes[:, panel.n_judges :], panel.categories)
+    failing = next((panel.categories.index(word) for word, failed in sides_of(panel.scale).items() if failed), None)
+    if failing is None:
+        raise InputError("--pilot", NO_FAILURE, question)
+    labels = majority(failed_items(panel.codes[:, panel.n_judges :], panel.categories, failing), 2)
     verdicts = panel.codes[:, panel.judges.index(judge)]
     both = ~np.isnan(verdicts) & ~np.isnan(labels)
-    failed = _failed(panel, np.column_stack([verdicts, labels])[both])
-    if both.any() and np.isnan(failed).all():
-        raise InputError("--pilot", NO_FAILURE, question)
-    flag, truth = failed.T == 1
+    flag, truth = verdicts[both] == failing, labels[both] == 1
     if min(truth.sum(), (~truth).sum()) < FEWEST_OF_A_KIND:
         counts = f"{int(truth.sum())} called incorrect, {int((~truth).sum())} not"
         rule = f"needs {FEWEST_OF_A_KIND} labelled items of either kind that {judge} rated on {question}"
         raise InputError("--pilot", rule, counts, "label more, or state assumptions")
+    rate = clustered_proportion(truth, panel.clusters[both])
+    shares_tasks = rate.n_clusters < rate.n_items
     return LabelledPilot(
         judge=judge,
         n_items=int(both.sum()),
@@ -167,6 +177,8 @@ def labelled_pilot(ratings: Given, question: str, judge: str | None = None) -> L
         sensitivity=float(flag[truth].mean()),
         specificity=float((~flag[~truth]).mean()),
         planted=panel.planted,
+        per_task=rate.n_items / rate.n_clusters,
+        times_as_many=rate.design_effect if shares_tasks else 1.0,
     )
 
 
@@ -350,9 +362,13 @@ def pilot_sentence(pilot: Pilot) -> str:
 def labelled_pilot_sentence(pilot: LabelledPilot) -> str:
     """The figures, with their n: a small pilot gives rough ones."""
     items = "items with planted labels" if pilot.planted else "labelled items"
+    one = "The plan is for labels of one run of each task, as label page draws them"
+    if pilot.times_as_many > 1:
+        one += f": of whole tasks like the pilot's ({pilot.per_task:.1f} runs each) it takes about "
+        one += f"{pilot.times_as_many:.1f} times as many"
     return (
         f"The pilot: {pilot.judge} on {pilot.n_items} {items}, failures {pilot.prevalence:.0%}, sensitivity "
-        f"{pilot.sensitivity:.2f}, specificity {pilot.specificity:.2f}."
+        f"{pilot.sensitivity:.2f}, specificity {pilot.specificity:.2f}. {one}."
     )
 
 

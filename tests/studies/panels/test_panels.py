@@ -242,6 +242,27 @@ def test_a_panel_speaks_of_what_it_was_fitted_on_and_a_label_takes_a_side(fitted
     assert voted(on_axis[0], unsure).n_labelled == 0
 
 
+@pytest.mark.parametrize("word", ["uncertain", "not_applicable"])
+def test_a_verdict_without_a_side_is_left_to_people_and_is_no_error(word):
+    """A judge that leaves every tenth item open, and is surest of that, is taken as one that was not asked there."""
+    ratings, labels = worlds(n_tasks=100)
+    words = {"fail": "incorrect", "pass": "correct"}
+    ratings, labels = (
+        each.with_columns(pl.col("verdict").replace(words), scale=pl.lit("verdict")) for each in (ratings, labels)
+    )
+    open_ = (pl.col("rater") == "one") & pl.col("cluster_id").str.ends_with("0")
+    left_open = ratings.with_columns(
+        verdict=pl.when(open_).then(pl.lit(word)).otherwise("verdict"),
+        confidence=pl.when(open_).then(1.0).otherwise("confidence"),
+    )
+    found, without = (trust_judge(voted(each, labels), "one", risk=0.2) for each in (left_open, ratings.filter(~open_)))
+    assert found.granted
+    assert (found.n_kept, found.alone.error) == (without.n_kept, without.alone.error)
+    assert found.n_rest >= 40
+    together = [panels(each, labels, way="majority", risks=[0.2]) for each in (left_open, ratings.filter(~open_))]
+    assert together[0].trust.trusts[0].alone == together[1].trust.trusts[0].alone
+
+
 def test_confidences_of_two_sources_are_not_pooled():
     ratings, labels = worlds(n_tasks=20)
     half = pl.when(pl.col("cluster_id").str.len_chars() == 2).then(pl.lit("native")).otherwise(pl.lit("verbalized"))

@@ -202,11 +202,20 @@ def test_what_has_no_interval_is_not_checked_and_the_reason_is_that_of_the_figur
     assert not [claim for claim in silent.claims if "no value is given" in sentences.because(claim)]
 
 
-def test_labels_that_say_not_applicable_are_not_said_to_take_a_side():
-    found = human_comparison(judged(j=[F, C] * 10), people(ann=[F, C, C, "not_applicable"] * 5))
-    assert "20 of 20 items carry a label that takes a side or says not_applicable" in sentences.question_sentence(
-        found.questions[0]
-    )
+def test_what_does_not_apply_is_in_no_share_of_verdicts_whoever_says_so():
+    """An axis that does not apply is neither right nor wrong: the same shares, words and claims as without it."""
+    words, labels = [F, C, F, C] * 10, [F, C, C, C] * 10
+    open_ = "not_applicable"
+    found = human_comparison(judged(j=[*words, open_, open_, F]), people(ann=[*labels, C, open_, open_]))
+    without = human_comparison(judged(j=words), people(ann=labels))
+    assert found.questions[0].n_reference == 41
+    for name in ("accuracy", "sensitivity", "specificity"):
+        given, alone = (getattr(only(each, "j").majority, name).given for each in (found, without))
+        assert (given.estimate, given.ci_low) == (alone.estimate, alone.ci_low)
+    kappas = [only(each, "j").majority.coefficients["kappa"].estimate for each in (found, without)]
+    assert kappas[0] == kappas[1]
+    assert only(found, "j").failing.precision.estimate == only(without, "j").failing.precision.estimate
+    assert "40 of" not in sentences.question_sentence(found.questions[0])
 
 
 def test_the_words_come_first_and_every_claim_is_counted(panel):

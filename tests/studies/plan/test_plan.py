@@ -4,9 +4,11 @@ import json
 import math
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 from ipykernel import kernelapp
+from judged import ratings
 
 import axisjudge
 from axisjudge.checks import InputError
@@ -22,6 +24,7 @@ from axisjudge.studies.plan.pilots import (
     judge_prices,
     label_price,
     labelled_pilot,
+    labelled_pilot_sentence,
     panel_errors,
     pilot_of,
     pilot_sentence,
@@ -183,6 +186,21 @@ def test_a_labelled_pilot_gives_what_a_plan_of_labels_assumes(pilot):
         labelled_pilot(both, "sequencing")
     with pytest.raises(InputError, match="needs 5 labelled items of either kind"):
         labelled_pilot(both.filter(pl.col("trajectory_id").str.starts_with("01-01")), "sequencing", "simulated:wren")
+
+
+@pytest.mark.parametrize("per_task", [1, 4])
+def test_a_pilot_says_that_a_plan_is_for_one_run_of_each_task_and_what_whole_tasks_take(per_task):
+    """Tasks of four that fail as a whole take labels of four times as many runs."""
+    rng = np.random.default_rng(0)
+    failed = np.repeat(rng.random(80) < 0.3, 4)
+    words = ["incorrect" if each else "correct" for each in failed]
+    both = ratings({"j": words, "ann": words}, kinds={"ann": "human"}, per_task=per_task)
+    found = labelled_pilot(both, "termination")
+    assert found.per_task == per_task
+    assert found.times_as_many == pytest.approx(per_task, rel=0.1)
+    assert "one run of each task" in labelled_pilot_sentence(found)
+    assert ("times as many" in labelled_pilot_sentence(found)) is (per_task > 1)
+    assert plan_corrected_rate(0.2, sizes=(20,), replicates=2, **found.rates()).assumed["labelled runs of a task"] == 1
 
 
 def test_a_share_of_all_is_trusted_as_far_as_the_items_it_is_of():
