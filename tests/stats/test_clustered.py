@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats as scipy_stats
+from scipy.special import ndtri
 from stats.held_back import CROSSED, _of_agents, _tasks, tasks_by_day, true_of_days
 from stats.ragged_worlds import SIZES, informative
 from statsmodels.stats.proportion import proportion_confint
@@ -159,6 +160,31 @@ def test_more_items_shrink_the_interval_to_the_width_that_was_promised():
     assert 0 < more < 5000
     assert (grown.ci_high - grown.ci_low) / 2 < 0.105
     assert more_for_half_width(grown, 0.2) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("share", "n_tasks", "per_task", "half_width"),
+    [(0.7, 38, 1, 0.1), (0.7, 12, 4, 0.1), (0.7, 8, 10, 0.1), (0.5, 6, 5, 0.1)],
+)
+def test_about_so_many_more_would_do(share, n_tasks, per_task, half_width):
+    """A new study with so many items more keeps the half width in most draws, and asks for little that it need not."""
+    ratios = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+
+        def drawn(n, rng=rng):
+            task = np.repeat(np.arange(n), per_task)
+            icc = 0.3 if per_task > 1 else 0.0
+            latent = np.sqrt(icc) * rng.standard_normal(n)[task] + np.sqrt(1 - icc) * rng.standard_normal(task.size)
+            return clustered_proportion(latent < ndtri(share), task if per_task > 1 else None)
+
+        more = more_for_half_width(drawn(n_tasks), half_width)
+        grown = drawn(n_tasks + -(-more // per_task))
+        ratios.append((grown.ci_high - grown.ci_low) / 2 / half_width)
+    assert np.mean(np.array(ratios) <= 1) > 0.5
+    assert 0.8 < np.median(ratios) <= 1
+    assert np.quantile(ratios, 0.9) < 1.15
 
 
 def test_a_difference_of_independent_items_has_one_item_more_that_differs():

@@ -263,6 +263,35 @@ def test_a_verdict_without_a_side_is_left_to_people_and_is_no_error(word):
     assert together[0].trust.trusts[0].alone == together[1].trust.trusts[0].alone
 
 
+@pytest.mark.slow
+def test_verdicts_stand_at_their_risk_and_power_where_some_items_are_left_open():
+    """100 tasks of 4, all labelled; a judge leaves .15 of the items open, where it is sure or not.
+
+    Where its sure verdicts err in .11, just more than is allowed, they may stand in no more than one draw of twenty;
+    where they err in .02, in nearly all: counted as errors, items left open let nothing stand.
+    """
+    granted = {0.11: [], 0.02: []}
+    for error, found in granted.items():
+        for seed in range(100):
+            rng = np.random.default_rng(seed)
+            task, sure, left_open = np.repeat(np.arange(100), 4), rng.random(400) < 0.6, rng.random(400) < 0.15
+            wrong = rng.random(400) < np.where(sure, error, 0.5)
+            truth = rng.random(400) < 0.4
+            words = np.array(["correct", "incorrect"])
+            said = np.where(left_open, "uncertain", words[(truth ^ wrong).astype(int)])
+            columns = {"trajectory_id": [f"t{row}" for row in range(400)], "cluster_id": [f"c{each}" for each in task],
+                       "question": ["termination"] * 400, "scale": ["verdict"] * 400}  # fmt: skip
+            table = as_ratings(pl.DataFrame(columns | {
+                "rater": ["j"] * 400, "rater_kind": ["llm"] * 400, "family": ["x"] * 400, "verdict": said,
+                "confidence": np.where(sure, 0.9, 0.6)}))  # fmt: skip
+            labels = as_ratings(pl.DataFrame(columns | {
+                "rater": ["ann"] * 400, "rater_kind": ["human"] * 400, "family": ["human"] * 400,
+                "verdict": words[truth.astype(int)]}))  # fmt: skip
+            found.append(trust_judge(voted(table, labels), "j", risk=0.1).granted)
+    assert np.mean(granted[0.11]) <= 0.09  # .05 and two errors of 100 draws
+    assert np.mean(granted[0.02]) >= 0.9
+
+
 def test_confidences_of_two_sources_are_not_pooled():
     ratings, labels = worlds(n_tasks=20)
     half = pl.when(pl.col("cluster_id").str.len_chars() == 2).then(pl.lit("native")).otherwise(pl.lit("verbalized"))

@@ -15,8 +15,8 @@ from axisjudge.labels.sampling import drawn_flags
 from axisjudge.results import plain
 from axisjudge.sources import load_source
 from axisjudge.studies.agreement.against_labels import step_scores_of
+from axisjudge.studies.people import claims, sentences, tables
 from axisjudge.studies.people import people as study
-from axisjudge.studies.people import sentences, tables
 from axisjudge.studies.people.compared import planted_rates
 from axisjudge.studies.people.judges import corrected_rates
 
@@ -216,6 +216,31 @@ def test_what_does_not_apply_is_in_no_share_of_verdicts_whoever_says_so():
     assert kappas[0] == kappas[1]
     assert only(found, "j").failing.precision.estimate == only(without, "j").failing.precision.estimate
     assert "40 of" not in sentences.question_sentence(found.questions[0])
+
+
+@pytest.mark.slow
+def test_intervals_cover_what_verdicts_with_a_side_share_however_many_items_an_axis_does_not_apply_to():
+    """40 tasks of 4; an axis does not apply to 0 to 60% of a task's runs, which people and judge both see.
+
+    Verdicts with a side are right in .8 whatever else; counted as a word on which both agree, the rest made it .86.
+    """
+    covered, estimates = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        truth = rng.random(160) < 0.3
+        open_ = rng.random(160) < np.repeat(rng.uniform(0, 0.6, 40), 4)
+        right = rng.random(160) < 0.8
+        said = np.where(open_, "not_applicable", np.where(truth == right, F, C))
+        told = np.where(open_, "not_applicable", np.where(truth, F, C))
+        tables = [
+            ratings({name: words.tolist()}, kinds={name: kind}, families={name: kind}, per_task=4)
+            for name, kind, words in (("j", "llm", said), ("ann", "human", told))
+        ]
+        share = only(claims(*tables).comparison, "j").majority.accuracy.given
+        covered.append(share.ci_low <= 0.8 <= share.ci_high)
+        estimates.append(share.estimate)
+    assert np.mean(covered) >= 0.91  # .95 less two errors of 150 draws
+    assert np.mean(estimates) == pytest.approx(0.8, abs=0.01)
 
 
 def test_the_words_come_first_and_every_claim_is_counted(panel):
