@@ -44,7 +44,7 @@ COUNTS: dict[str, dict[str, str]] = {
     "lost": {"word": "lost"},
     "flipped": {"only": "flipped"},
     "no_common_step": {"only": "steps", "repeat": "0"},
-    "labels": {"label": "any"},
+    "labels": {"label": "fails or not"},
     "no verdict": {"word": UNDECIDED},
     "flagged, with label": {"word": "incorrect", "only": "labelled"},
     "failed, with side": {"label": "incorrect", "only": "decided"},

@@ -106,10 +106,14 @@ class Items {
     return codes.size === 1 ? { code: told[0][2] } : null;
   }
 
-  /** What most labels of an item say, a given person's left out; -1 where none takes a side or as many say another. */
-  reference(run, question, person = -1) {
+  /**
+   * What most labels of an item say, a given person's left out; -1 where none takes a side or as many say another.
+   * In a rate of items one to which the axis does not apply is one that does not fail.
+   */
+  reference(run, question, person = -1, isOfItems = false) {
     const counts = new Map();
-    for (const [q, by, code, , , , answer] of this.runs[run].labels) {
+    for (const [q, by, told, , , , answer] of this.runs[run].labels) {
+      const code = isOfItems && this.word(told) === "not_applicable" ? this.index.words.indexOf("correct") : told;
       if (q === question && by !== person && !answer && this.#isSide(code)) counts.set(code, (counts.get(code) ?? 0) + 1);
     }
     const [first, second] = [...counts].sort((a, b) => b[1] - a[1]);
@@ -263,8 +267,8 @@ class Items {
       if (isPair && !seen.every(isGivenBy)) return false;
       if (person && !this.runs[run].labels.some(([q, each, code]) => q === question && each === by && this.#isSide(code))) return false;
       if (label) {
-        const code = this.reference(run, question, by);
-        if (code < 0 || (label !== "any" && !wanted.includes(this.word(code)))) return false;
+        const code = this.reference(run, question, by, label === "fails or not");
+        if (code < 0 || (!["any", "fails or not"].includes(label) && !wanted.includes(this.word(code)))) return false;
       }
       if (!word && number === null) return true;
       const columns = this.newest[question].filter((column) => number === null || column.judge === number);
