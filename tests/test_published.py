@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from axisjudge.families import family_of
-from axisjudge.spec import panel
+from axisjudge.spec.judge_spec import panel
 from axisjudge.verdict import AXES, VERDICTS
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "published"

@@ -6,7 +6,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.spec import PANELS, JudgeSpec, panel, parse_specs
+from axisjudge.spec.judge_spec import PANELS, JudgeSpec, panel, parse_specs
 from axisjudge.workbench import home
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def judges_of(named: Sequence[str], panel: str | None) -> list[JudgeLike]:
     """The judges named one by one and those of a panel."""
-    from axisjudge.spec import panel as panel_of
+    from axisjudge.spec.judge_spec import panel as panel_of
 
     return [*named, *(panel_of(panel) if panel else [])]
 

@@ -56,7 +56,8 @@ def new(
     json: show.Json = False,
 ) -> None:
     """Begin the next version as a draft with the text of another; nothing is opened or judged."""
-    from axisjudge.rubric import begin_version, read_rubric
+    from axisjudge.rubric.axes import read_rubric
+    from axisjudge.rubric.next_version import begin_version
     from axisjudge.workbench import home
 
     path = begin_version(axis, from_, changes=changes)
@@ -80,7 +81,8 @@ def promote(
 
     A candidate of a search becomes the next version; its file, `rubric log` and the lock say that a person chose it.
     """
-    from axisjudge.rubric import promote_version, read_rubric
+    from axisjudge.rubric.axes import read_rubric
+    from axisjudge.rubric.next_version import promote_version
     from axisjudge.workbench import home
 
     path, before = promote_version(axis, version)
@@ -481,8 +483,8 @@ def lock(
     from axisjudge.protocol import AnalysisPlan, freeze_maps, kept_ratings, make_lock, plan_of, rated_before, read_split
     from axisjudge.protocol.lock import FILE
     from axisjudge.rubric import list_rubrics
-    from axisjudge.spec import panel as panel_of
     from axisjudge.spec import parse_specs
+    from axisjudge.spec.judge_spec import panel as panel_of
     from axisjudge.verdict import AXES, IDENTITY
 
     chosen = {

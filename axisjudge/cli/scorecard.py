@@ -15,7 +15,7 @@ from axisjudge.cli import show
 if TYPE_CHECKING:
     import polars as pl
 
-    from axisjudge.scores.run_score import ScorecardRules
+    from axisjudge.scores.run_score.rules import ScorecardRules
     from axisjudge.scores.run_score.runs import Run
     from axisjudge.scores.run_score.score import Baseline
     from axisjudge.service.access import TokenBook
@@ -136,7 +136,7 @@ def rank(
 def _read(paths: list[Path], cluster: str | None = None, *, strict: bool = False) -> "pl.DataFrame":
     """Runs from files of runs, or derived from trajectories where the first file holds no runs."""
     from axisjudge.cluster import workers_of
-    from axisjudge.scores.run_score import read_runs, runs_frame
+    from axisjudge.scores.run_score.runs import read_runs, runs_frame
 
     if not _are_runs(paths):
         return runs_frame(_derived(paths, cluster, strict=strict))
@@ -156,7 +156,7 @@ def _are_runs(paths: list[Path]) -> bool:
 def _derived(paths: list[Path], cluster: str | None, *, strict: bool = False) -> "list[Run]":
     from axisjudge.cluster import workers_of
     from axisjudge.readers.by_file import made_of_files
-    from axisjudge.scores.run_score import runs_of
+    from axisjudge.scores.run_score.runs import runs_of
 
     with workers_of(cluster) as workers:
         reading = made_of_files(paths, runs_of, workers, strict=strict)
@@ -166,7 +166,7 @@ def _derived(paths: list[Path], cluster: str | None, *, strict: bool = False) ->
 
 
 def _rules_of(path: Path | None) -> "ScorecardRules":
-    from axisjudge.scores.run_score import ScorecardRules
+    from axisjudge.scores.run_score.rules import ScorecardRules
 
     if path is None:
         return ScorecardRules()

@@ -41,7 +41,7 @@ from axisjudge.iterating.work import (
 from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judging.plan import RunOptions
 from axisjudge.protocol import find_split
-from axisjudge.rubric import SECTIONS, Rubric, load_rubric
+from axisjudge.rubric.axes import SECTIONS, Rubric, load_rubric
 from axisjudge.rubric.next_version import DRAFTS, with_front
 from axisjudge.stats.estimate import many
 from axisjudge.verdict import AXES

@@ -26,7 +26,7 @@ from axisjudge.labels.decisions import SUFFIX, decided
 from axisjudge.labels.sampling import drawn_of
 from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
-from axisjudge.spec import PANELS, panel
+from axisjudge.spec.judge_spec import PANELS, panel
 from axisjudge.studies._shared.frames import SCOPE
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.rubric_versions import (

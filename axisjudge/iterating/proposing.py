@@ -24,7 +24,7 @@ from axisjudge.judges.prompt import CallPrompt, Prefix, build_prefix, quoted
 from axisjudge.judges.simulated import NEUTRAL
 from axisjudge.judges.written import UnclearError, object_in
 from axisjudge.judging.run import MOST_RATIONALE
-from axisjudge.rubric import SECTIONS, Rubric
+from axisjudge.rubric.axes import SECTIONS, Rubric
 from axisjudge.rubric.lint import RubricFile, lint_file
 from axisjudge.trajectory import Trajectory, absent_from
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import printable
 from axisjudge.judges.prompt import CallPrompt, Prefix
-from axisjudge.rubric import RubricText
+from axisjudge.rubric.axes import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import ConfidenceSource, Status, Word
 

@@ -16,7 +16,7 @@ from axisjudge.judges.answer import broken_off, failure_in_batch, lost
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.written import Content, WrittenJudge
-from axisjudge.spec import REMOTE, JudgeSpec, Provider
+from axisjudge.spec.judge_spec import REMOTE, JudgeSpec, Provider
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

@@ -21,8 +21,8 @@ from axisjudge.judges.remote import MAX_TOKENS as ROOM_TO_THINK
 from axisjudge.judges.remote import Body, NoReplyError, Received, RemoteJudge
 from axisjudge.judges.wire import note_repair, sent_whole, usd_of
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Content, WrittenJudge, begins_with_thought
-from axisjudge.rubric import TOKEN_CEILING
-from axisjudge.spec import REMOTE, JudgeSpec, Provider
+from axisjudge.rubric.axes import TOKEN_CEILING
+from axisjudge.spec.judge_spec import REMOTE, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
 

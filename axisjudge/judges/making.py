@@ -10,7 +10,7 @@ from axisjudge.checks import InputError, listed
 from axisjudge.judges.answer import reason_of
 from axisjudge.judges.base import Judge
 from axisjudge.judges.plugged import FunctionJudge
-from axisjudge.spec import BUILT_IN, JudgeSpec, find_provider, parse_specs, provider_names
+from axisjudge.spec.judge_spec import BUILT_IN, JudgeSpec, find_provider, parse_specs, provider_names
 from axisjudge.verdict import RATER_KINDS
 
 #: How a judge may be given: as a spec, or as itself.

@@ -17,7 +17,7 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, CallPrompt, Prefix, question
 from axisjudge.judges.wire import sent_whole
 from axisjudge.judges.written import Content, WrittenJudge
-from axisjudge.spec import REMOTE, TRANSPORT, Provider
+from axisjudge.spec.judge_spec import REMOTE, TRANSPORT, Provider
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
 
 if TYPE_CHECKING:

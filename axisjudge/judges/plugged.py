@@ -48,7 +48,7 @@ from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question, shared_prefi
 from axisjudge.judges.remote import REPAIRED
 from axisjudge.judges.written import as_meant, object_in
 from axisjudge.rubric import Rubric
-from axisjudge.spec import BUILT_IN, JudgeSpec, Provider
+from axisjudge.spec.judge_spec import BUILT_IN, JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import VERDICTS, Axis, ConfidenceSource, RaterKind, Status, UnitInterval, Verdict, Word
 

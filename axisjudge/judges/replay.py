@@ -10,7 +10,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Answer, Reply, Sheet, question_and_interaction
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.rubric import RubricText
+from axisjudge.rubric.axes import RubricText
 from axisjudge.spec import JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES

@@ -49,7 +49,7 @@ from typing import Any, ClassVar
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Answer, Reply, Sheet
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.rubric import MIN_EXAMPLES, Rubric
+from axisjudge.rubric.axes import MIN_EXAMPLES, Rubric
 from axisjudge.spec import JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Axis, RaterKind, Word

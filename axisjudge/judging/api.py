@@ -14,7 +14,8 @@ from axisjudge.judging.plan import PATIENCE_S, RunOptions, make_plan
 from axisjudge.protocol import locked_judges, plan_of, read_ledger, read_lock, read_split
 from axisjudge.protocol.gate import admit
 from axisjudge.protocol.ledger import openings
-from axisjudge.rubric import check_versions, load_rubric
+from axisjudge.rubric.axes import load_rubric
+from axisjudge.rubric.next_version import check_versions
 from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own

@@ -13,7 +13,7 @@ from axisjudge.judges.injection import injection_flags
 from axisjudge.judges.prompt import INSTRUCTIONS, question
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, WrittenJudge
-from axisjudge.rubric import RubricText
+from axisjudge.rubric.axes import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Word
 

@@ -14,7 +14,7 @@ from axisjudge.judges.answer import question_and_interaction
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judging.inquiry import Inquiry, OfAxes
 from axisjudge.protocol.gate import Stamp
-from axisjudge.rubric import RubricText
+from axisjudge.rubric.axes import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import STATUSES, Status, item_id
 

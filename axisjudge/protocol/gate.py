@@ -25,7 +25,7 @@ from axisjudge.protocol.split import FILE as SPLIT
 from axisjudge.protocol.split import Split, check_names, find_split, read_split, study_check
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.ratings.table import read_every_line
-from axisjudge.rubric import RubricText
+from axisjudge.rubric.axes import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import home
 

@@ -24,8 +24,9 @@ from axisjudge.protocol.ledger import ABSENT, ChangedField, changes, digest, rea
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.split import find_split, read_split
 from axisjudge.results import Result
-from axisjudge.rubric import Rubric, check_newest, check_versions, load_rubric
-from axisjudge.spec import JudgeSpec, parse_specs, price_list_of
+from axisjudge.rubric.axes import Rubric, load_rubric
+from axisjudge.rubric.next_version import check_newest, check_versions
+from axisjudge.spec.judge_spec import JudgeSpec, parse_specs, price_list_of
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis, verdict_schema
 from axisjudge.workbench import home, own

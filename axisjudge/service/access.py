@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from axisjudge.checks import InputError, positive
 from axisjudge.results import Result
-from axisjudge.scores.run_score import ID_PATTERN
+from axisjudge.scores.run_score.runs import ID_PATTERN
 from axisjudge.service.answers import problem, store_is_down
 from axisjudge.service.database import Database, access_tokens
 

@@ -18,9 +18,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from axisjudge.scores.run_score import Run, Scorecard
 from axisjudge.scores.run_score.rules import EARLIEST, LARGEST
-from axisjudge.scores.run_score.runs import Stage, end_time
+from axisjudge.scores.run_score.runs import Run, Stage, end_time
+from axisjudge.scores.run_score.score import Scorecard
 from axisjudge.service.database import UNREACHABLE
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 

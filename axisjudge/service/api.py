@@ -23,8 +23,8 @@ from starlette.responses import HTMLResponse
 
 from axisjudge import __version__
 from axisjudge.checks import once_each
-from axisjudge.scores.run_score import ID_PATTERN, Run
 from axisjudge.scores.run_score.rules import TIE_BREAKS
+from axisjudge.scores.run_score.runs import ID_PATTERN, Run
 from axisjudge.service import answers
 from axisjudge.service.access import ALL, READ, WRITE, AccessToken, Door, Guarded, allow, caller
 from axisjudge.service.answers import (

@@ -15,8 +15,16 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
-from axisjudge.scores.run_score.score import RollingBaseline, ended_at, enters_baseline, score_single, usable_wall
+from axisjudge.scores.run_score.rules import ScorecardRules
+from axisjudge.scores.run_score.runs import Run
+from axisjudge.scores.run_score.score import (
+    RollingBaseline,
+    Scorecard,
+    ended_at,
+    enters_baseline,
+    score_single,
+    usable_wall,
+)
 from axisjudge.service import database
 from axisjudge.service.database import (
     Database,

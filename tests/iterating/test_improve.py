@@ -35,7 +35,8 @@ from axisjudge.judges.simulated import HELPFUL
 from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import ratings_frame, read_every_line
 from axisjudge.readers import write_trajectories
-from axisjudge.rubric import list_rubrics, load_rubric, promote_version
+from axisjudge.rubric.axes import list_rubrics, load_rubric
+from axisjudge.rubric.next_version import promote_version
 from axisjudge.stats.acceptance import shown_better
 from axisjudge.studies import improvement
 from axisjudge.studies.improvement import simulated_studies

@@ -8,7 +8,7 @@ import pytest
 
 from axisjudge import workbench
 from axisjudge.checks import InputError
-from axisjudge.rubric import MIN_EXAMPLES, SECTIONS, TOKEN_CEILING, Rubric, list_rubrics, load_rubric, read_rubric
+from axisjudge.rubric.axes import MIN_EXAMPLES, SECTIONS, TOKEN_CEILING, Rubric, list_rubrics, load_rubric, read_rubric
 from axisjudge.verdict import AXES, VERDICTS
 
 ROOT = Path(__file__).resolve().parents[2]

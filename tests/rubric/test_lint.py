@@ -9,8 +9,8 @@ from cli.conftest import axisjudge
 from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.protocol.lock import locked_rubrics
-from axisjudge.rubric import TOKEN_CEILING, load_rubric
 from axisjudge.rubric import lint as linter
+from axisjudge.rubric.axes import TOKEN_CEILING, load_rubric
 from axisjudge.rubric.lint import lint_rubrics
 from axisjudge.verdict import AXES
 

@@ -10,9 +10,9 @@ from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.datasets import demo_paths
-from axisjudge.rubric import begin_version, list_rubrics, load_rubric, promote_version, read_rubric
+from axisjudge.rubric.axes import list_rubrics, load_rubric, read_rubric
 from axisjudge.rubric.lint import lint_rubrics
-from axisjudge.rubric.next_version import with_front
+from axisjudge.rubric.next_version import begin_version, promote_version, with_front
 
 AXIS = "argument_validity"
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.rubric import MIN_EXAMPLES, TOKEN_CEILING
+from axisjudge.rubric.axes import MIN_EXAMPLES, TOKEN_CEILING
 from axisjudge.rubric.signals import (
     SECTIONS,
     SIGNAL_NAMES,

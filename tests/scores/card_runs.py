@@ -2,11 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from axisjudge.scores.run_score import (
-    Run,
-    ScorecardRules,
-)
-from axisjudge.scores.run_score.rules import weighted_score
+from axisjudge.scores.run_score.rules import ScorecardRules, weighted_score
+from axisjudge.scores.run_score.runs import Run
 
 RULES = ScorecardRules()
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -10,14 +10,9 @@ import pytest
 from scores.card_runs import NOON, RESOURCES, RULES, at, completed, run, score_of, stages
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import (
-    frozen_baseline,
-    runs_frame,
-    score_run,
-    score_runs,
-    tier_of,
-)
-from axisjudge.scores.run_score.rules import latency, round_half_up, weighted_score
+from axisjudge.scores.run_score.rules import latency, round_half_up, tier_of, weighted_score
+from axisjudge.scores.run_score.runs import runs_frame
+from axisjudge.scores.run_score.score import frozen_baseline, score_run, score_runs
 
 
 @pytest.mark.parametrize("name", ["rules", "score"])

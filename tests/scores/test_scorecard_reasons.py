@@ -9,17 +9,9 @@ from hypothesis import strategies as st
 from scores.card_runs import RESOURCES, at, completed, run, stages
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import (
-    COMPONENTS,
-    ScorecardRules,
-    runs_frame,
-    score_run,
-    score_runs,
-    scorecards,
-    tier_of,
-    without,
-)
-from axisjudge.scores.run_score.rules import weighted_score
+from axisjudge.scores.run_score.rules import COMPONENTS, ScorecardRules, tier_of, weighted_score
+from axisjudge.scores.run_score.runs import runs_frame
+from axisjudge.scores.run_score.score import score_run, score_runs, scorecards, without
 
 
 class TestResources:

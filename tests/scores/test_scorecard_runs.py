@@ -10,8 +10,8 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, demo_transcripts
 from axisjudge.readers import read_trajectories
-from axisjudge.scores.run_score import Run, parse_run, read_runs, runs_frame, runs_of, score_runs
-from axisjudge.scores.run_score.runs import as_id
+from axisjudge.scores.run_score.runs import Run, as_id, parse_run, read_runs, runs_frame, runs_of
+from axisjudge.scores.run_score.score import score_runs
 from axisjudge.trajectory import Step, Trajectory
 
 GOOD = {"run_id": "run-1", "agent_id": "agent-a", "workspace_id": "space-1", "outcome": "COMPLETED"}

@@ -8,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import Run, ScorecardRules, parse_run, runs_frame, score_run, score_runs, scorecards
-from axisjudge.scores.run_score.score import RollingBaseline, ended_at, enters_baseline, score_single
+from axisjudge.scores.run_score.rules import ScorecardRules
+from axisjudge.scores.run_score.runs import Run, parse_run, runs_frame
+from axisjudge.scores.run_score.score import (
+    RollingBaseline,
+    ended_at,
+    enters_baseline,
+    score_run,
+    score_runs,
+    score_single,
+    scorecards,
+)
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from axisjudge.scores.run_score import runs_frame
+from axisjudge.scores.run_score.runs import runs_frame
 from axisjudge.service import database
 from axisjudge.service.store import run_from
 

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from axisjudge.scores.run_score import Run
+from axisjudge.scores.run_score.runs import Run
 from axisjudge.service.access import TokenBook
 from axisjudge.service.store import ScoreStore
 

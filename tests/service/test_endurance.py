@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from axisjudge.scores.run_score import score_runs, scorecards
+from axisjudge.scores.run_score.score import score_runs, scorecards
 from axisjudge.service.store import ScoreStore
 from axisjudge.service.telemetry import JsonLinesSink, drain
 

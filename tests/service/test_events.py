@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import Run
+from axisjudge.scores.run_score.runs import Run
 from axisjudge.service.store import ScoreStore
 from axisjudge.service.telemetry import EventSender, JsonLinesSink, PostHogSink, SinkError, drain, sink_from
 

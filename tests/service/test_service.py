@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import Run, runs_frame, score_runs, scorecards
+from axisjudge.scores.run_score.runs import Run, runs_frame
+from axisjudge.scores.run_score.score import score_runs, scorecards
 from axisjudge.service import database
 from axisjudge.service.server import _listener
 from axisjudge.service.store import ScoreStore, card_of

@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.scores.run_score import Run, ScorecardRules, runs_frame, score_runs, scorecards
+from axisjudge.scores.run_score.rules import ScorecardRules
+from axisjudge.scores.run_score.runs import Run, runs_frame
+from axisjudge.scores.run_score.score import score_runs, scorecards
 from axisjudge.service import database as tables
 from axisjudge.service.database import Database
 from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted, card_of

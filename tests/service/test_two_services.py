@@ -8,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-from axisjudge.scores.run_score import Run, score_runs, scorecards
+from axisjudge.scores.run_score.runs import Run
+from axisjudge.scores.run_score.score import score_runs, scorecards
 from axisjudge.service.store import ScoreStore
 from axisjudge.service.telemetry import EventSender, JsonLinesSink, drain
 

@@ -18,7 +18,7 @@ from axisjudge.labels.panel import failed_items
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.edge import sides_of
 from axisjudge.results import Result, columns
-from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
+from axisjudge.spec.judge_spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
 from axisjudge.stats.planning import Allocation, Planned, StudyCurve, TasksForChange, panel_error, tasks_for_change
 from axisjudge.stats.proportions import clustered_proportion

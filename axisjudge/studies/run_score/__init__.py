@@ -10,21 +10,19 @@ import polars as pl
 
 from axisjudge.checks import whole
 from axisjudge.figures import theme
-from axisjudge.scores.run_score import (
+from axisjudge.scores.run_score.rules import (
     COMPONENTS,
-    RUN_SCHEMA,
+    NEUTRAL,
     TIERS,
     UNRANKED,
     ScorecardRules,
-    frozen_baseline,
-    runs_frame,
-    runs_of,
-    score_runs,
     tier_of,
+    too_few_before,
+    usable_ends,
+    weighted_score,
 )
-from axisjudge.scores.run_score.rules import NEUTRAL, too_few_before, usable_ends, weighted_score
-from axisjudge.scores.run_score.runs import runs_table
-from axisjudge.scores.run_score.score import DEFAULT
+from axisjudge.scores.run_score.runs import RUN_SCHEMA, runs_frame, runs_of, runs_table
+from axisjudge.scores.run_score.score import DEFAULT, frozen_baseline, score_runs
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars

@@ -18,10 +18,9 @@ from axisjudge.ratings.edge import WHOLE_RUN, as_ratings, by_raters
 from axisjudge.results import Result, columns, plain
 from axisjudge.scores.curves.curve import CurveFit
 from axisjudge.scores.curves.fit import fit_criterion_curve
-from axisjudge.scores.run_score import COMPONENTS, ScorecardRules, runs_frame, runs_of, score_runs, without
-from axisjudge.scores.run_score.rules import TIE_BREAKS, usable_ends, usable_walls
-from axisjudge.scores.run_score.runs import runs_table
-from axisjudge.scores.run_score.score import DEFAULT, win_probability
+from axisjudge.scores.run_score.rules import COMPONENTS, TIE_BREAKS, ScorecardRules, usable_ends, usable_walls
+from axisjudge.scores.run_score.runs import runs_frame, runs_of, runs_table
+from axisjudge.scores.run_score.score import DEFAULT, score_runs, win_probability, without
 from axisjudge.stats.calibration import auroc
 from axisjudge.stats.comparisons.ranking import pooled_by_cluster, rank_sets
 from axisjudge.stats.estimate import Estimate

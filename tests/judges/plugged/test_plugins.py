@@ -15,7 +15,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import make_judges
 from axisjudge.protocol import lock as locking
 from axisjudge.ratings import read_ratings
-from axisjudge.spec import BUILT_IN, JudgeSpec, find_provider, provider_names
+from axisjudge.spec.judge_spec import BUILT_IN, JudgeSpec, find_provider, provider_names
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts
 from axisjudge.figures.theme import is_empty
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
-from axisjudge.scores.run_score import ScorecardRules, frozen_baseline, read_runs, runs_frame, score_runs
+from axisjudge.scores.run_score.rules import ScorecardRules
+from axisjudge.scores.run_score.runs import read_runs, runs_frame
+from axisjudge.scores.run_score.score import frozen_baseline, score_runs
 from axisjudge.studies.run_score import (
     component_means,
     neutral_components,
