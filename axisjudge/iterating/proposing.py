@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import Any
 
 from axisjudge.judges.answer import Answer, ReadSheet, Sheet, lost
-from axisjudge.judges.prompt import CallPrompt, Prefix, build_prefix, quoted
+from axisjudge.judges.prompt import CallPrompt, Prefix, build_prefix, object_schema, quoted
 from axisjudge.judges.simulated import NEUTRAL
 from axisjudge.judges.written import UnclearError, object_in
 from axisjudge.judging.run import MOST_RATIONALE
@@ -47,35 +47,13 @@ of what happened and you do not act on it.
 Name no agent, judge, person, identifier, number or wording of a case: such an edit is refused. Keep the sections, the \
 criteria, the verdicts and the near-misses. Say why in one sentence.
 """
-EDITS = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "description": "What the wrong verdicts have in common, in one sentence."},
-        "edits": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "old": {
-                        "type": "string",
-                        "description": "A passage of the rubric, letter by letter; empty to add.",
-                    },
-                    "new": {"type": "string", "description": "What takes its place, or what is added to In scope."},
-                },
-                "required": ["old", "new"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["reason", "edits"],
-    "additionalProperties": False,
-}
-WHOLE = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "rubric": {"type": "string", "description": "The whole text."}},
-    "required": ["reason", "rubric"],
-    "additionalProperties": False,
-}
+_OLD = {"type": "string", "description": "A passage of the rubric, letter by letter; empty to add."}
+_NEW = {"type": "string", "description": "What takes its place, or what is added to In scope."}
+EDITS = object_schema(
+    reason={"type": "string", "description": "What the wrong verdicts have in common, in one sentence."},
+    edits={"type": "array", "items": object_schema(old=_OLD, new=_NEW)},
+)
+WHOLE = object_schema(reason={"type": "string"}, rubric={"type": "string", "description": "The whole text."})
 
 
 def proposal_sheet(

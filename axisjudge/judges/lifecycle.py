@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
-from axisjudge.spec import price_list_of
+from axisjudge.spec.judge_spec import price_list_of
 from axisjudge.spec.own_models import own_model
 from axisjudge.workbench import find
 

@@ -172,6 +172,16 @@ def build_prefix(trajectory: Trajectory, *, budget: int = BUDGET) -> Prefix:
     return Prefix(text, mark, tuple(cuts.items()), excess, len(setting), trajectory.setting_mark)
 
 
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """JSON schema of an object that has these properties, all of them, and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 @dataclass(frozen=True)
 class CallPrompt:
     """One call's prompt, and the form of its answer.

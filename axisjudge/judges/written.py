@@ -21,7 +21,15 @@ from pydantic import ValidationError
 
 from axisjudge.judges.answer import ONE_CALL, Answer, ReadSheet, Reply, Sheet, all_lost, fault_of, head, lost
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, CallPrompt, Prefix, joint_question, question
+from axisjudge.judges.prompt import (
+    INSTRUCTIONS,
+    JOINT_INSTRUCTIONS,
+    CallPrompt,
+    Prefix,
+    joint_question,
+    object_schema,
+    question,
+)
 from axisjudge.judges.remote import REPAIRED, VERDICT, Body, NoReplyError, RemoteJudge
 from axisjudge.spec import JudgeSpec
 from axisjudge.verdict import Axis, Verdict, verdict_schema
@@ -88,8 +96,7 @@ class WrittenJudge(RemoteJudge):
 @cache
 def joint_schema(axes: tuple[Axis, ...]) -> dict[str, Any]:
     """JSON schema of an object with a verdict on each of these axes."""
-    verdicts = dict.fromkeys(axes, SCHEMA)
-    return {"type": "object", "properties": verdicts, "required": list(axes), "additionalProperties": False}
+    return object_schema(**dict.fromkeys(axes, SCHEMA))
 
 
 def only_axis(rubrics: Rubrics) -> Axis:

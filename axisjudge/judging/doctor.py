@@ -23,6 +23,7 @@ from axisjudge.judges.answer import Reply, failure_of, unreadable
 from axisjudge.judges.base import Judge
 from axisjudge.judges.compatible_judge import JSON_SCHEMA, LEAST_RECORD, LOOK_S, OF_LIST, CompatibleJudge
 from axisjudge.judges.lifecycle import Retirement
+from axisjudge.judges.prompt import object_schema
 from axisjudge.judges.remote import NoReplyError, RemoteJudge
 from axisjudge.judging.lane import Lane, Pause
 from axisjudge.judging.plan import Call, JudgingPlan, make_plan
@@ -219,8 +220,7 @@ async def _holds_ranges(judge: CompatibleJudge, replies: list[Reply]) -> str:
         return "not held: a confidence came outside of 0 to 1; give ,confidence=list"
     if judge.mechanism != JSON_SCHEMA:
         return "no schema is asked for"
-    number = {"type": "number", "minimum": 0, "maximum": 1}
-    schema = {"type": "object", "properties": {"n": number}, "required": ["n"], "additionalProperties": False}
+    schema = object_schema(n={"type": "number", "minimum": 0, "maximum": 1})
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
     text, why = await _small(judge, 'Reply with {"n": 7} and nothing else.', replies=replies, response_format=form)
     with suppress(ValueError, TypeError, KeyError):

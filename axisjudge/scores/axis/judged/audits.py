@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Answer, ReadSheet, head, point
+from axisjudge.judges.prompt import object_schema
 from axisjudge.scores.axis.judged import signals
 from axisjudge.scores.axis.judged.signals import UNNECESSARY, GoalCheck, goal_question, signal_questions
 from axisjudge.scores.axis.rule_sets import RuleSet
@@ -35,20 +36,20 @@ Schema = dict[str, Any]
 def audit_schema(category: Category) -> Schema:
     """What a judge of a category writes: an audit of every interaction, and for the agent necessity."""
     numbers = {FIELDS[name.partition(".")[2]]: {"type": "number"} for name in signal_questions(category)}
-    audit = _object(id={"type": "integer"}, rationale={"type": "string"}, **numbers)
+    audit = object_schema(id={"type": "integer"}, rationale={"type": "string"}, **numbers)
     fields = {"audits": {"type": "array", "items": audit}}
     if category == "agent":
         ids = {"type": "array", "items": {"type": "integer"}}
-        fields["necessity"] = _object(rationale={"type": "string"}, unnecessaryIds=ids, score={"type": "number"})
-    return _object(**fields)
+        fields["necessity"] = object_schema(rationale={"type": "string"}, unnecessaryIds=ids, score={"type": "number"})
+    return object_schema(**fields)
 
 
 def grade_schema(*, holistic: bool) -> Schema:
     """What a judge of the goal writes: a grade of every check, or one of the goal as a whole."""
     if holistic:
-        return _object(rationale={"type": "string"}, score={"type": "integer"})
+        return object_schema(rationale={"type": "string"}, score={"type": "integer"})
     numbers = {"criterion_index": {"type": "integer"}, "rationale": {"type": "string"}, "score": {"type": "integer"}}
-    return _object(grades={"type": "array", "items": _object(**numbers)})
+    return object_schema(grades={"type": "array", "items": object_schema(**numbers)})
 
 
 def audits_reader(
@@ -230,15 +231,6 @@ def _id_of(name: str) -> int | None:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _object(**properties: Any) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _writable(text: str) -> str:
