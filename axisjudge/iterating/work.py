@@ -26,7 +26,7 @@ from axisjudge.judges.answer import Sheet
 from axisjudge.judges.compatible_judge import CHARACTERS_PER_TOKEN
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging import JudgingRun
-from axisjudge.judging.estimate import ASK_ABOVE_USD, PlanEstimate, asked_yes, check_priced, estimate_of, span
+from axisjudge.judging.estimate import PlanEstimate, ask_above, check_priced, estimate_of, span
 from axisjudge.judging.inquiry import OfAxes, OfSheet
 from axisjudge.judging.judging_run import AT_BUDGET, run_to_the_end
 from axisjudge.judging.plan import Call, RunOptions, call_of, plan_calls
@@ -310,13 +310,7 @@ class Forecast:
         """Let it begin only where its price is known and was agreed to."""
         for each in self.estimates:
             check_priced(each, self.options)
-        most = self.usd[1] if self.options.budget_usd is None else min(self.usd[1], self.options.budget_usd)
-        if most <= ASK_ABOVE_USD or self.options.confirm or asked_yes(f"{self.sentence}; go on?"):
-            return
-        rule = f"may cost up to ${most:,.2f}, more than ${ASK_ABOVE_USD:,.2f}, and nobody said yes"
-        raise InputError(
-            "this search", rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd="
-        )
+        ask_above("this search", self.usd[1], self.options, f"{self.sentence}; go on?")
 
 
 def forecast_of(work: RubricSearch, cut: Cut, rounds: int) -> Forecast:

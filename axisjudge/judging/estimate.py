@@ -477,8 +477,13 @@ def agree(estimate: PlanEstimate, options: RunOptions) -> None:
     if high <= 0 or options.agreed:
         return
     print(f"axisjudge: {estimate.sentence}", file=sys.stderr)
+    ask_above("this run", high, options, "go on?")
+
+
+def ask_above(what: str, high: float, options: RunOptions, question: str) -> None:
+    """Ask for a yes where something may cost more than `ASK_ABOVE_USD`; refuse it where none comes."""
     most = high if options.budget_usd is None else min(high, options.budget_usd)
-    if most <= ASK_ABOVE_USD or options.confirm or asked_yes("go on?"):
+    if most <= ASK_ABOVE_USD or options.confirm or asked_yes(question):
         return
     rule = f"may cost up to ${most:,.2f}, more than ${ASK_ABOVE_USD:,.2f}, and nobody said yes"
-    raise InputError("this run", rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd=")
+    raise InputError(what, rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd=")

@@ -48,12 +48,29 @@ class JudgedFiles:
     refused: tuple[RefusedFile, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """The ratings of all runs of one file; `run` is one of them."""
+_NO_TWINS = TwinSet((), {})
 
-    ratings: pl.DataFrame
+
+@dataclass(frozen=True, eq=False)
+class _OfRun:
+    """The twins of one run, if any were made; `ratings` are those of all runs of its file and of their twins."""
+
     run: str
+    ratings: pl.DataFrame
+    made: TwinSet = _NO_TWINS
+
+    @property
+    def names(self) -> list[str]:
+        """The run and its twins."""
+        return [self.run, *(twin.trajectory.id for twin in self.made.twins)]
+
+
+def _lots(made: Iterable[_OfRun]) -> Iterator[tuple[list[_OfRun], pl.DataFrame]]:
+    """The runs of each file that came through, with their ratings alone."""
+    for _, of_file in groupby(made, key=lambda run: id(run.ratings)):
+        lot = list(of_file)
+        names = [name for run in lot for name in run.names]
+        yield lot, lot[0].ratings.filter(pl.col("trajectory_id").is_in(names))
 
 
 def judge_files(
@@ -92,18 +109,17 @@ def judge_files(
     free(judges)
     work = partial(_judged, home=home(), judges=judges, judging=judging or {})
     runs = made_of_files(paths, work, workers, **{"strict": False, **(reading or {})})
-    short, names = [pl.DataFrame(schema=dict.fromkeys(SHORT, pl.String))], list[str]()
+    short, n_runs = [pl.DataFrame(schema=dict.fromkeys(SHORT, pl.String))], 0
 
     def lots() -> Iterator[pl.DataFrame]:
-        for _, of_file in groupby(runs, key=lambda run: id(run.ratings)):
-            lot = list(of_file)
-            names.extend(run.run for run in lot)
-            ratings = lot[0].ratings.filter(pl.col("trajectory_id").is_in([run.run for run in lot]))
+        nonlocal n_runs
+        for lot, ratings in _lots(runs):
+            n_runs += len(lot)
             short.append(ratings.select(SHORT))
             yield ratings
 
     n_written = append_missing(out, lots())
-    return JudgedFiles(len(names), len(runs.warnings), n_written, pl.concat(short), tuple(runs.refused))
+    return JudgedFiles(n_runs, len(runs.warnings), n_written, pl.concat(short), tuple(runs.refused))
 
 
 def free(judges: Sequence[str]) -> None:
@@ -127,10 +143,10 @@ def append_missing(out: Path, lots: Iterable[pl.DataFrame]) -> int:
 
 def _judged(
     runs: Sequence[Trajectory], *, home: Path, judges: Sequence[str], judging: Mapping[str, Any]
-) -> list[_Judged]:
+) -> list[_OfRun]:
     with at(home):  # a worker stands in a folder of its own
         ratings = judge(runs, judges, progress=False, **judging)
-    return [_Judged(ratings, run.id) for run in runs]
+    return [_OfRun(run.id, ratings) for run in runs]
 
 
 #: What a provider grants to all machines together.
@@ -199,20 +215,6 @@ class JudgedTwins:
     refused: tuple[RefusedFile, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _OfRun:
-    """The twins of one run; `ratings` are those of all runs of its file and of their twins."""
-
-    run: str
-    made: TwinSet
-    ratings: pl.DataFrame
-
-    @property
-    def names(self) -> list[str]:
-        """The run and its twins."""
-        return [self.run, *(twin.trajectory.id for twin in self.made.twins)]
-
-
 def judge_twins(
     paths: Sequence[Path],
     edits: Sequence[str],
@@ -245,11 +247,7 @@ def judge_twins(
     work = partial(_made, home=here, chosen=names, edits=edits, seed=seed, examples=examples, judges=judges)
     again = made_of_files(paths, work, workers, **reading)
     made = [each for each in again if each.run in names]
-    lots = [list(each) for _, each in groupby(made, key=lambda one: id(one.ratings))]
-    ratings = [
-        lot[0].ratings.filter(pl.col("trajectory_id").is_in([name for each in lot for name in each.names]))
-        for lot in lots
-    ]
+    ratings = [ratings for _, ratings in _lots(made)]
     append_missing(out, ratings)
     refused = defaultdict[tuple[str, str], list[str]](list)
     for why, runs in (every for each in made for every in each.made.refused.items()):
@@ -279,13 +277,13 @@ def _made(
     judges: Sequence[str],
 ) -> list[_OfRun]:
     made = {
-        run.id: make_twins([run], edits, seed=seed, examples=examples) if run.id in chosen else TwinSet((), {})
+        run.id: make_twins([run], edits, seed=seed, examples=examples) if run.id in chosen else _NO_TWINS
         for run in runs
     }
     twins = [twin.trajectory for each in made.values() for twin in each.twins]
     with at(home):
         ratings = judge([*(run for run in runs if run.id in chosen), *twins], judges, progress=False)
-    return [_OfRun(run, _without_steps(each), ratings) for run, each in made.items()]
+    return [_OfRun(run, ratings, _without_steps(each)) for run, each in made.items()]
 
 
 def _without_steps(made: TwinSet) -> TwinSet:
