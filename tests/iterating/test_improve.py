@@ -505,6 +505,7 @@ def test_the_command_forecasts_first_and_says_what_would_show_more(bench, tmp_pa
 
 def test_the_page_of_a_search_on_the_demo_is_not_led_to_an_empty_folder(tmp_path, monkeypatch, capsys):
     workbench.make(tmp_path / "bench")
+    monkeypatch.setattr(workbench, "_chosen", None)
     truth = ("--labels", str(demo_truth()), "--target", "labels", "--rounds", "1", "--repeats", "1")
     words = ("rubric", "improve", "sequencing", "--judge", "simulated:magpie", "--proposer", "simulated:random", *truth)
     monkeypatch.setattr("sys.argv", ["axisjudge", "--workbench", str(tmp_path / "bench"), *words])

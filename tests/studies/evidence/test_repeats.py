@@ -109,7 +109,7 @@ def test_a_judge_asked_once_does_not_empty_the_others(asked):
 
 def test_variance_components_by_hand(asked):
     """Items differ, judges and repeats do not: all variance is of items, 1/4 with the n - 1 divisor."""
-    runs = {f"a-{task}": "ii" if task % 2 else "cn" for task in range(10)}
+    runs = {f"a-{task}": "ii" if task % 2 else "cc" for task in range(10)}
     (variance,) = asked_again(asked({"j1": runs, "j2": runs})).variances
     found = variance.components
     assert found.item == pytest.approx(0.25 * 10 / 9)
