@@ -144,9 +144,10 @@ def tried(
     """
     ways: list[WayOut] = []
     dead, done = "", [] if done is None else done
-    for way in error.ways:
+    for left, way in zip(range(len(error.ways), 0, -1), error.ways, strict=True):
         if len(ways) >= _MOST_WAYS or len(done) >= _MOST_TRIED:
             break
+        most = max(_MOST_WAYS - len(ways) - left + 1, 1)  # each way that is left may have one
         done.append(way.options)
         try:
             attempt(way.options)
@@ -157,7 +158,7 @@ def tried(
                 ways += [
                     WayOut((*way.options, *each.options), when, way.instead, way.clear and each.clear)
                     for each, when in zip(on, whens, strict=True)
-                ]
+                ][:most]
             dead = dead or f"{shlex.join(way.options)} is not enough: {further.rule}"
         else:
             ways.append(way)

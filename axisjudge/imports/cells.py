@@ -22,6 +22,7 @@ from axisjudge.imports.recognise import (
     CONFIDENCE,
     HUMAN,
     KIND_WORDS,
+    LEAST_OWN_IDS,
     NAMES,
     Recognised,
     in_order,
@@ -55,6 +56,13 @@ MOST_NAMED = 12
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
 _THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
+_OF_MOST = r"^(\d+(?:\.\d+)?)\s*/\s*(\d+)$"
+#: The last words of a judge's text.
+_VERDICT_AT_END = r"(?is)\s.*(?:\b(?:verdict|judge?ment|rating|grade|decision)\b\W*[:=]\W*|\[\[)([\w.+-]+?)\W*$"
+#: What a program wrote in place of a verdict.
+_FAILURE = (
+    r"^(?:api |http )?(?:error|exception)\b.*(?:limit|time|connect|overload|quota|\b[45]\d\d\b|json|pars|server|api)"
+)
 #: Words of a name that say nothing of what was asked.
 _OF_FORM = words_in(
     "ground as by of the is final parsed raw ratings scores quality class choice word id text response"
@@ -106,19 +114,27 @@ def mended(columns: Columns, meant: Iterable[str], keep: str) -> tuple[Columns, 
 
 
 def _cell(cell: object, change: Mapping[str, object]) -> object:
-    return change.get(cell.strip(), cell) if isinstance(cell, str) else cell
+    text = "" if cell is None else cell
+    return change.get(text.strip(), cell) if isinstance(text, str) else cell
 
 
 def _change(words: pl.Series, keep: str) -> tuple[dict[str, object], str] | None:
     """What the words of a column mean, where they are not what they look like, and how to say so."""
     folded = words.str.to_lowercase()
     empty = folded.is_in([*NO_VERDICT])
-    if not (empty | folded.str.contains("[%,]")).any():
+    empty |= folded.str.contains(_FAILURE) & (len(words) <= 3 * MOST_WORDS)
+    if len(words) == 1 and folded[0] == "checked":  # as a box that is not ticked is written
+        return {"": "unchecked"}, f"empty cells are read as unchecked (else: {keep} checked=WORD)"
+    if not (empty | folded.str.contains(r"[%,/:\[]")).any():
         return None
     others = words.filter(~empty)
+    if of_text := _at_end(others):
+        return of_text
     percent, comma = others.str.contains(_PERCENT), others.str.contains(_COMMA)
     plain = others.str.replace_all("_", "x").cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
-    numbers = bool((plain | percent | comma).all())
+    of_most = others.str.extract_groups(_OF_MOST)
+    shares = len(others) > 1 and not of_most.struct[0].null_count() and of_most.struct[1].n_unique() == 1
+    numbers = bool((plain | percent | comma).all()) or shares
     verdicts = numbers or (len(others) <= MOST_WORDS and says_verdicts(word(each) or "" for each in others))
     answer = folded.is_in(["none", "n/a"])  # beside minor and major; a program's None stands out by its capital
     answer &= (words != "None") | others.str.contains("^[A-Z]").any()
@@ -128,10 +144,25 @@ def _change(words: pl.Series, keep: str) -> tuple[dict[str, object], str] | None
     if len(others) and percent.all():
         change |= {each: str(float(each.rstrip("% ").replace(",", ".")) / 100) for each in others}
         notes.append("percentages read as shares of 1")
+    elif shares:
+        change |= dict(zip(others, of_most.struct[0], strict=True))
+        notes.append(f"scores of {of_most.struct[1][0]} read as numbers")
     elif numbers and comma.any() and not others.filter(comma).str.contains(_THOUSANDS).all():
         change |= {each: each.replace(",", ".") for each in others.filter(comma)}
         notes.append("commas read as decimal points")
     return (change, "; ".join(notes)) if change else None
+
+
+def _at_end(words: pl.Series) -> tuple[dict[str, object], str] | None:
+    """The verdict that ends each text of a judge (``... Verdict: PASS``, ``[[A]]``), where nearly all have one."""
+    if not len(words) or words.head(50).str.contains(_VERDICT_AT_END).mean() < LEAST_OWN_IDS:  # type: ignore[operator]
+        return None
+    last = words.str.extract(_VERDICT_AT_END)
+    used = last.drop_nulls().unique()
+    if len(used) > MOST_WORDS or len(used) == len(words) or not says_verdicts(word(each) or "" for each in used):
+        return None
+    none = f", {last.null_count()} texts without one counted as empty" * bool(last.null_count())
+    return dict(zip(words, last, strict=True)), f"read as the verdict that ends each text{none}"
 
 
 def row_by_row(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

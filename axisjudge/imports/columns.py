@@ -55,6 +55,7 @@ from axisjudge.imports.recognise import (
     named_column,
     recognise,
     same_in_every_row,
+    share_words,
     summed_up,
     texts,
     tokens,
@@ -208,7 +209,7 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     of_answers = {name: known.columns[name] for name in known.of("verdict")}
     labels = {name for name in of_answers if who(name) == "people"}  # of a text that is one, others say the same
     labels = {name for name in labels if any(alike(of_answers[name], of_answers[of]) for of in {*of_answers} - {name})}
-    answers = [name for name in rest if name not in side_columns and (name in labels or not is_text(name))]
+    answers = [name for name in rest if name not in side_columns and (name in labels | named or not is_text(name))]
     answers = [name for name in answers if _are_answers(known, name)]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
     placed = items.on_texts(known, verdicts)
@@ -218,6 +219,7 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     if by_rater:
         ask = () if options.question or "question" in roles else ("--question", items.named_after(where))
         answers = _raters(where, answers, named, known, options, ask)
+        items.refuse_left(where, known, answers, rest, named, ask)
         if any(map(who, answers)) and "model" not in options.columns.values() and (of := roles.pop("model", "")):
             roles.setdefault("agent", of)  # whose answers were rated
     if (
@@ -296,13 +298,15 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     verdicts += [roles["verdict"]] if "verdict" in roles and known.columns[roles["verdict"]].words else []
     theirs = {"people", ""} if alone and who(rater) == "people" else {"people"}  # one person said what no judge did
     people = [name for name in verdicts if who(name) in theirs or "correct" in tokens(name)]
+    words = {name: known.columns[name].words for name in verdicts}
     rivals = {
-        name: [one for one in people if one != name and known.columns[name].words & known.columns[one].words]
+        name: [one for one in people if one != name and share_words(words[name], words[one])]
         for name in verdicts
         if name not in people
     }
     pairs = [(name, of) for name, of in rivals.items() if of and not all(map(side, known.columns[name].words))]
-    pairs = pairs or [(name, of) for name, of in rivals.items() if of and who(name) == "judge"]
+    one_judge = alone and who(rater) == "judge"
+    pairs = pairs or [(name, of) for name, of in rivals.items() if of and (one_judge or who(name) == "judge")]
     if not pairs:
         return
     judge, of = pairs[0]
@@ -312,9 +316,9 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     is_judges = who(judge) == "judge" and who(rater) == "people"
     if alone or (is_judges and is_human):
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
-    clear = is_human and (is_judges or (alone and who(rater) == "judge"))
-    way = WayOut((*options, "--question", items.named_after(where)), clear=clear)
-    raise InputError(where, rule, cure="say whose they are", ways=[way])
+    clear = is_human and (is_judges or one_judge) and len(pairs) == 1
+    asked = () if "question" in roles else ("--question", items.named_after(where))
+    raise InputError(where, rule, cure="say whose they are", ways=[WayOut((*options, *asked), clear=clear)])
 
 
 def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options: ImportOptions) -> None:
@@ -418,7 +422,8 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
             free = [
                 name
                 for name in free
-                if kinds[name] not in ("text", "id") and not _are_sides(known.columns[name].words)
+                if kinds[name] not in ("text", "id")
+                if len(own := known.columns[name].words) < 2 or any(not side(x) or x.isdigit() for x in own)
                 if name not in of_others and not holds_answers(known, name)
             ]
         if ours == "verdict":
@@ -443,11 +448,6 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
         taken.discard(roles.pop("cluster_id"))  # an item stands in one; this says something of ratings
     raters = [name for name in heads if name in options.kinds and name not in columns]
     return roles, [name for name in heads if name not in {*taken, *options.kinds}] + raters
-
-
-def _are_sides(words: frozenset[str]) -> bool:
-    """Whether several words are all verdicts of a side, and no numbers: nobody is called so."""
-    return len(words) > 1 and all(side(each) and number_of(each) is None for each in words)
 
 
 def _are_answers(known: Recognised, name: str) -> bool:

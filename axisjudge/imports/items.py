@@ -7,14 +7,14 @@ named, or another answer stands, are of other runs, though no rater had two of t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import combinations, permutations
 from pathlib import Path
 
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import Layout, each_by, of_people
+from axisjudge.imports.cells import Layout, agreeing, each_by, of_people
 from axisjudge.imports.judgement import DRAW, ImportOptions
 from axisjudge.imports.recognise import (
     ANSWERED,
@@ -28,6 +28,8 @@ from axisjudge.imports.recognise import (
     is_model,
     kind_of,
     last_part,
+    share_words,
+    summed_up,
     tokens,
     who,
 )
@@ -281,3 +283,19 @@ def refuse_means(where: str, names: Sequence[str], listed: str) -> None:
             asked = each_by("--question", of) if len(made) > 1 else ()
             ways.append(WayOut((*asked, "--rater", f"{by}_of_{source}", *kind), f"{by} of several {source}"))
     raise InputError(where, f"{listed} hold thirds and the like, as means over several answers do", ways=ways)
+
+
+def refuse_left(
+    where: str, known: Recognised, answers: Sequence[str], rest: Sequence[str], named: Set[str], ask: tuple[str, ...]
+) -> None:
+    """Refuse people's answers alone where other columns, which no name calls a judge's, say the same words."""
+    theirs = frozenset().union(*(known.columns[name].words for name in answers))
+    left = [name for name in rest if not who(name) and name not in answers and known.columns[name].kind == "verdict"]
+    left = [name for name in left if len(own := known.columns[name].words) > 1 and share_words(own, theirs)]
+    made = {*summed_up(known.frame, left, answers), *agreeing(known, left, answers)}
+    left = [name for name in left if name not in made]
+    if named or not left or not all(who(name) == "people" for name in answers):
+        return
+    ways = [WayOut((*kinds_of([name, *answers]), *ask), f"if a model said {name}") for name in left[:3]]
+    ways.append(WayOut((*kinds_of(answers), *ask), f"only {', '.join(answers[:4])}"))
+    raise InputError(where, f"{', '.join(left[:4])} and {', '.join(answers[:4])} hold the same words", ways=ways)

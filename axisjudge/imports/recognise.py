@@ -98,7 +98,7 @@ _OF_RATING = words_in("assignment annotation judgment judgement submission vote"
 #: Columns of such a record say how something was made.
 _OF_MAKING = words_in("meta metadata meta_data parameters config settings optimized_parameters request usage")
 #: A column of such a name says how something was run.
-_SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
+SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt_version shots n_shots num_shots seed")
 #: Columns of such a record say what was asked or expected.
 _OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")
 #: A column of such a name is made of others.
@@ -109,8 +109,10 @@ SUMMED_UP = words_in("majority maj mean average avg median mode consensus")
 _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
 _NAMELESS = frozenset({"column 1", "unnamed: 0", "index", "__index_level_0__", "_c0"})
-HUMAN = words_in("human humans people person gold golden truth groundtruth expert experts reviewer manual sme") | (
-    words_in("annotator annotators annotated adjudicated crowd worker analyst assessor username participant respondent")
+HUMAN = words_in(
+    "human humans people person gold golden truth groundtruth expert experts reviewer manual sme annotator annotators "
+    "annotated adjudicated crowd worker analyst assessor username participant respondent "
+    "humano humana humain humaine umano mensch эксперт человек 人間 人工 专家"
 )
 #: A column of such a name holds names of people alone; an annotator may be a program.
 OF_PEOPLE = words_in("worker workerid username person human crowd expert participant respondent")
@@ -129,8 +131,9 @@ OF_SOURCE = words_in("dataset subset domain origin source doc document split cut
 #: What may stand beside such a word without changing what it says.
 _BESIDE = words_in("id choice answer word")
 _JUDGE = words_in(
-    "judge judges llm model metric verdict verdicts prediction predicted pred evaluator grader autorater auto"
-) | (words_in("parsed ai judgment judgments judgement judgements"))
+    "judge judges llm model metric verdict verdicts prediction predicted pred evaluator grader autorater auto "
+    "parsed ai judgment judgments judgement judgements juez juiz juge richter giudice modelo modèle modell судья модель"
+)
 CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _AGREEING = words_in("agree agrees agreed agreement disagree disagrees disagreement")  # of others with each other
 #: What is measured or counted of a run or a row, and is no verdict on it.
@@ -214,8 +217,7 @@ class Recognised:
 
 def named_column(heads: Iterable[str], names: Sequence[str]) -> str:
     """The column that bears the first of these names, whole or as the last part of its own."""
-    every = list(heads)
-    every = [name for name in every if not re.search(r"\.\d+(\.|$)", name)]  # a place in a list is no name
+    every = [name for name in heads if not re.search(r"\.\d+(\.|$)", name)]  # a place in a list is no name
     whole, ends = ({key(name): name for name in reversed(every)} for key in (plain, last_part))
     return next((by[name] for by in (whole, ends) for name in names if name in by), "")
 
@@ -232,11 +234,8 @@ def texts(columns: Mapping[str, Sequence[Any] | pl.Series]) -> pl.DataFrame:
             series.append(cells.cast(pl.String).alias(name))
             continue
         known: dict[Any, str | None] = {}
-        made = (
-            cells
-            if all(cell is None or type(cell) is str for cell in cells)
-            else [_text(each, known) for each in cells]
-        )
+        are_texts = all(cell is None or type(cell) is str for cell in cells)
+        made = cells if are_texts else [_text(each, known) for each in cells]
         series.append(pl.Series(name, made, dtype=pl.String))
     return pl.DataFrame(series).with_columns(pl.when(pl.all().str.strip_chars() != "").then(pl.all()))
 
@@ -253,7 +252,7 @@ def recognise(frame: pl.DataFrame, missing: frozenset[str] = frozenset(), outer:
     for name, each in columns.items():
         if of := _made_of(frame, columns, name):
             columns[name] = replace(each, kind="other", words=frozenset(), evidence=f"repeats or sums up {of}")
-        elif each.kind == "rater" and (of := _says_what(columns, name)):
+        elif each.kind in ("rater", "candidate") and (of := _says_what(columns, name)):
             columns[name] = replace(each, kind="verdict", evidence=f"named for raters, but says what {of} says")
     return Recognised(frame, columns, frozenset(outer) & columns.keys())
 
@@ -283,7 +282,7 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING | _OF_ASKING and of != plain(name) and not who(last_part(name)):
         return replace(column, evidence=f"says {'what was asked' if of in _OF_ASKING else 'how something was made'}")
-    if last_part(name) in _SETTINGS or (distinct == 1 and last_part(name) == "status"):
+    if last_part(name) in SETTINGS or (distinct == 1 and last_part(name) == "status"):
         return replace(column, evidence="says how something was made")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())
@@ -308,8 +307,9 @@ def _made_of(frame: pl.DataFrame, columns: Mapping[str, KnownColumn], name: str)
 def _says_what(columns: Mapping[str, KnownColumn], name: str) -> str:
     """The column of somebody's verdicts that has half of the words of a column named for raters; else nothing."""
     own, others = columns[name].words, (each for of, each in columns.items() if of != name and who(of))
-    others = (each for each in others if each.kind == "verdict" and 2 * len(own & each.words) >= len(own) > 1)
-    return next((each.name for each in others), "")
+    others = (each for each in others if 2 * len(own & each.words) >= len(own) > 1 and not any(map(family_of, own)))
+    answers = (each for each in others if each.kind == "verdict" or {who(name), who(each.name)} == {"people", "judge"})
+    return next((each.name for each in answers), "")
 
 
 def _are_shares(cells: pl.Series) -> bool:
@@ -415,14 +415,13 @@ def says_verdicts(words: Iterable[str]) -> bool:
 
 
 def in_order(text: str) -> tuple[float, str]:
-    number = number_of(text)
-    return (float("inf") if number is None else number, text)
+    return (float("inf") if (number := number_of(text)) is None else number, text)
 
 
 def tokens(name: str) -> set[str]:
     """The words of a name: ``gpt4Judge_label`` is gpt4, judge and label."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return set(re.split(r"[^a-z0-9]+", spaced.casefold())) - {""}
+    return set(re.split(r"[\W_]+", spaced.casefold())) - {""}
 
 
 def is_model(name: str) -> bool:

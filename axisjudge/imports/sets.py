@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.imports.judgement import ImportedFile, ImportOptions, Judgement
+from axisjudge.imports.recognise import who
 from axisjudge.labels.agentprocessbench import PEOPLE as NOBODY
 from axisjudge.labels.agentprocessbench import check_labels, recognises, step_labels
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations, named_items, one_question
@@ -43,7 +44,10 @@ def is_alttest(content: object, path: Path) -> bool:
     """Whether parsed JSON maps annotators to items to labels, or one annotator's items to labels."""
     if path.name in (PEOPLE, JUDGES) and isinstance(content, dict):
         return True
-    return is_annotations(content)
+    if not isinstance(content, dict) or not is_annotations(content):
+        return False
+    inside = {rater for labels in content.values() for rater in labels}  # by item, where these are names of raters
+    return len(content) <= len(inside) or not any(map(who, inside)) or any(map(who, content))
 
 
 def read_alttest_file(path: Path, content: Any, options: ImportOptions) -> ImportedFile:

@@ -313,7 +313,10 @@ def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, lis
     inner = [
         one for key, each in content.items() for one in _tables(each, f"{name}.{named[key]}".lstrip("."), depth + 1)
     ]
-    if len(values) > 1 and _alike(values):  # a map of records by id
+    if len(values) > 1 and _alike(values):  # a map of records by id, or of raters' words
+        if all(who(str(key)) for key in content) and all(len(value) > _MOST_RECORDS * len(values) for value in values):
+            things = dict.fromkeys(thing for value in values for thing in value)
+            return [(name, [{"id": of, **{key: each.get(of) for key, each in content.items()}} for of in things])]
         long = any(len(str(key)) > _LONGEST_ID for key in content)
         ids = (f"record {n}" if long else key for n, key in enumerate(content, start=1))
         whole = [{"id": key, **value} for key, value in zip(ids, values, strict=True)]
@@ -360,6 +363,8 @@ def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[An
         if dropped:
             notes.append(f"{dropped} rows have no record in {named}")
     columns = _beside_each_other(rows)
+    if len(rows) == len(outer):  # one record in each list is said of the record itself
+        outer = []
     return columns, notes + _accepted(columns), _beside_each_other(outer)
 
 

@@ -56,8 +56,14 @@ def decoded(path: Path, raw: bytes) -> str:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
-        cure = f"save it as UTF-8; one that Windows wrote: iconv -f WINDOWS-1252 -t UTF-8 {path} > utf8-{path.name}"
-        raise InputError(str(path), "must be UTF-8", cure=cure) from error
+        line = next(line for line in raw.splitlines() if not line.isascii())
+        ways = [
+            f"if {line[:40].decode(name, errors='replace')!r} stands there: "
+            f"iconv -f {name} -t UTF-8 {path} > utf8-{path.name}"
+            for name in ("WINDOWS-1252", "WINDOWS-1251", "SHIFT_JIS", "GB18030")
+            if "\ufffd" not in raw.decode(name, errors="replace")
+        ]
+        raise InputError(str(path), "must be UTF-8", cure="; ".join(("save it as UTF-8", *ways))) from error
     if not text.strip():
         raise InputError(str(path), "is empty")
     return text

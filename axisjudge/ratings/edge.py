@@ -283,16 +283,17 @@ def words_in(text: str) -> frozenset[str]:
 
 
 #: Cells that hold no verdict.
-NO_VERDICT = frozenset({"", *words_in(". .. ... ? ?? - -- --- – — na n.a n.a. n/a #n/a nan null none <na> nat")})
+NO_VERDICT = words_in(r". .. ... ? ?? - -- --- – — na n.a n.a. n/a #n/a nan null none nil <na> nat \n") | {""}
 #: Words that say by themselves what is good.
 PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
-    "valid accept accepted acceptable approve approved satisfied resolved chosen"
+    "valid accept accepted acceptable approve approved satisfied resolved chosen checked"
 )
 FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
-    "unacceptable unsatisfied unresolved not_ok"
+    "unacceptable unsatisfied unresolved not_ok unchecked"
 )
 #: Words whose meaning hangs on the question; without a word of the user's, the first are taken as passing.
-AFFIRMING, DENYING = words_in("yes true 1 y t"), words_in("no false 0 n f")
+AFFIRMING = words_in("yes true 1 y t sí si oui ja sim да 是 はい")
+DENYING = words_in("no false 0 n f non nein não nee нет 否 いいえ")
 
 
 def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:

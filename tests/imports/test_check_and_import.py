@@ -309,13 +309,13 @@ def test_of_raters_who_are_nobody_by_name_people_are_proposed_too(tmp_path):
 
 
 def test_words_of_another_language_are_compared_once_it_is_said_who_are_people(tmp_path):
-    meant = {"pass": "ja", "fail": "nein"}
+    meant = {"pass": "hyvä", "fail": "huono"}
     path = written(
-        tmp_path / "t.csv", {"Fall": IDS, "LLM_Urteil": said(JUDGE, **meant), "Mensch": said(TRUTH, **meant)}
+        tmp_path / "t.csv", {"Fall": IDS, "LLM_tuomio": said(JUDGE, **meant), "Ihminen": said(TRUTH, **meant)}
     )
     with pytest.raises(InputError) as refused:
         check(path)
-    assert any(way.options[:2] == ("--human", "Mensch") for way in refused.value.ways)
+    assert any(way.options[:2] == ("--human", "Ihminen") for way in refused.value.ways)
 
 
 @pytest.mark.parametrize("written_as", [("[[A]]", "[[B]]", "[[C]]"), ("A>B", "B>A", "A=B"), ("A>>B", "b>a", "A = B")])
@@ -427,10 +427,10 @@ def test_a_score_kept_with_its_reason_is_a_judges_and_a_model_that_was_asked_is_
 
 def test_two_columns_of_the_same_words_in_any_language_may_be_a_judges_and_peoples(tmp_path):
     meant = {"pass": "réussi", "fail": "échoué"}
-    path = written(tmp_path / "t.csv", {"cas": IDS, "juge": said(JUDGE, **meant), "humain": said(TRUTH, **meant)})
+    path = written(tmp_path / "t.csv", {"cas": IDS, "noteur": said(JUDGE, **meant), "lecteur": said(TRUTH, **meant)})
     with pytest.raises(InputError) as refused:
         check(path)
-    assert ("--judge", "juge", "--human", "humain") in [way.options for way in refused.value.ways]
+    assert ("--judge", "noteur", "--human", "lecteur") in [way.options for way in refused.value.ways]
     with pytest.raises(InputError) as refused:
         import_ratings([path])
     (way, *_) = refused.value.ways
@@ -501,3 +501,93 @@ def test_grades_beside_peoples_words_are_asked_from_where_on_they_pass(tmp_path)
         check(path)
     assert "--pass-if" in refused.value.ways[0].options
     assert check(path, pass_if="llm_grade >= 4").read.votes.n_labelled == 60
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"), [("checked", ""), ("4/5", "2/5"), ("It did so. Verdict: PASS", "It stopped. Verdict: FAIL")]
+)
+def test_boxes_fractions_and_texts_that_end_in_a_verdict_are_read_as_what_they_mean(tmp_path, good, bad):
+    meant = {"pass": good, "fail": bad}
+    path = written(tmp_path / "t.csv", {"id": IDS, "gpt_judge": said(JUDGE, **meant), "human": said(TRUTH, **meant)})
+    (judge, words), (imported, ratings) = by_check(path), by_import(path)
+    assert judge == imported == {"gpt_judge"}
+    agreed = sum(map(str.__eq__, JUDGE, TRUTH))
+    for of in (words, ratings):
+        assert len(of["human"]) == 60
+        assert sum(of["gpt_judge"][item] == word for item, word in of["human"].items()) == agreed
+
+
+def test_what_a_program_wrote_in_place_of_a_verdict_is_none(tmp_path):
+    lost = gaps(JUDGE, "ERROR: rate limit exceeded (429)", "\\N")
+    path = written(tmp_path / "t.csv", {"id": IDS, "gpt_judge": lost, "human": TRUTH})
+    assert (
+        len(by_check(path)[1]["gpt_judge"]) == len(by_import(path)[1]["gpt_judge"]) == sum(map(str.__eq__, lost, JUDGE))
+    )
+
+
+def test_names_of_judges_and_people_in_other_languages_say_who_they_are(tmp_path):
+    meant = {"pass": "sí", "fail": "no"}
+    path = written(tmp_path / "t.csv", {"caso": IDS, "juez": said(JUDGE, **meant), "humano": said(TRUTH, **meant)})
+    assert by_check(path)[0] == by_import(path)[0] == {"juez"}
+
+
+def test_versions_of_a_prompt_on_the_same_items_are_asked_about_and_never_pooled():
+    table = {
+        "item": IDS * 2,
+        "prompt_version": ["v1"] * 60 + ["v2"] * 60,
+        "gpt_verdict": [*JUDGE, *noisy(TRUTH, seed=5)],
+    }
+    with pytest.raises(InputError) as refused:
+        check({**table, "human": TRUTH * 2}, judges="gpt_verdict")
+    assert ("--where", "prompt_version=v2") in [way.options for way in refused.value.ways]
+    assert check({**table, "human": TRUTH * 2}, where=["prompt_version=v2"]).read.votes.n_items == 60
+
+
+@pytest.mark.parametrize("by", ["rater", "item"])
+def test_words_under_raters_or_under_items_are_one_table(tmp_path, by):
+    raters = {"gpt-4o": dict(zip(IDS, JUDGE, strict=True)), "human": dict(zip(IDS, TRUTH, strict=True))}
+    items = {item: {name: words[item] for name, words in raters.items()} for item in IDS}
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(raters if by == "rater" else items))
+    (judge, words), (imported, ratings) = by_check(path), by_import(path)
+    assert judge == imported == {"gpt-4o"}
+    assert words == ratings
+
+
+def test_one_metric_in_each_record_stands_beside_peoples_word(tmp_path):
+    cases = [
+        {
+            "name": name,
+            "metricsData": [
+                {"name": "Correctness", "success": judge == "pass", "score": n % 7 / 7, "evaluationModel": "gpt-4o"}
+            ],
+            "additionalMetadata": {"human_label": word},
+        }
+        for n, (name, judge, word) in enumerate(zip(IDS, JUDGE, TRUTH, strict=True))
+    ]
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"testCases": cases}))
+    table = import_ratings([path]).ratings
+    assert dict(table.group_by("rater_kind").len().iter_rows()) == {"llm": 60, "human": 60}
+
+
+def test_people_alone_are_not_imported_where_another_column_says_their_words(tmp_path):
+    path = written(tmp_path / "t.csv", {"id": IDS, "outputs.relevance_result": JUDGE, "inputs.human_label": TRUTH})
+    with pytest.raises(InputError) as refused:
+        import_ratings([path])
+    both = import_ratings([path], ImportOptions().with_options(refused.value.ways[0].options)).ratings
+    assert dict(both.group_by("rater_kind").len().iter_rows()) == {"llm": 60, "human": 60}
+
+
+def test_a_probability_beside_peoples_word_is_asked_from_where_on_it_passes():
+    table = {"id": IDS, "p_yes": [0.01 + n / 63 for n in range(60)], "y": [int(word == "pass") for word in TRUTH]}
+    with pytest.raises(InputError) as refused:
+        check(table)
+    assert ("--human", "y", "--judge", "p_yes", "--pass-if", "p_yes >= 0.5") in [w.options for w in refused.value.ways]
+
+
+def test_a_table_in_another_encoding_is_shown_as_each_would_read_it(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("номер;модель;эксперт\n1;верно;верно\n".encode("cp1251"))
+    with pytest.raises(InputError, match=r"'номер;модель;эксперт'.*iconv -f WINDOWS-1251"):
+        check(path)

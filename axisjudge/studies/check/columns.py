@@ -36,9 +36,9 @@ from axisjudge.imports.recognise import (
     NAMED_FOR_ROWS,
     NAMES,
     OF_ROWS,
+    SETTINGS,
     SUMMED_UP,
     TRUTH,
-    KnownColumn,
     Recognised,
     holds_answers,
     in_order,
@@ -137,7 +137,9 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     of = several_raters(known, {*raters, item})
     of_people = who(of) == "people" and all(who(name) == "judge" for name in named.judges)  # they said people's column
     if of and not (of_people or wishes.item or wishes.judges):
-        _refuse_several(known, of, named.judges)
+        _refuse_several(known, of, named.judges, ("--judge", named.judges[0]), f"if {of} is what was rated")
+    if not wishes.item and (versions := _versions(known)):
+        _refuse_several(known, versions[1], named.judges, each_by("--item", versions), "if each counts as an item")
     if not wishes.judges and (over := turned(known, named.judges)):
         refuse_turned(known, over, named.judges)
     swapped = [name for name in named.judges if tokens(name) & TURNED and chooses(known, [name])]
@@ -158,16 +160,22 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     )  # fmt: skip
 
 
-def _refuse_several(known: Recognised, rater: str, verdicts: Sequence[str]) -> None:
-    """Refuse verdicts of several raters in one column, with the command for each."""
-    names = sorted(known.columns[rater].words) or known.frame[rater].unique().drop_nulls().to_list()
-    rule = f"holds verdicts of {len(names)} raters in one column ({rater}: {', '.join(names[:4])})"
-    first = next(each for each in known.frame[rater].drop_nulls()).strip()
-    ways = [
-        WayOut(("--where", f"{rater}={first}"), "check one at a time"),
-        WayOut(("--judge", verdicts[0]), f"if {rater} is what was rated, name the judge"),
-    ]
-    raise InputError(f"column {verdicts[0]!r}", rule, ways=ways)
+def _refuse_several(known: Recognised, by: str, judges: Sequence[str], options: tuple[str, ...], when: str) -> None:
+    """Refuse verdicts of several raters or versions in one column, with the command for each, and `options` for all."""
+    names = _names_in(known, by)
+    of = "versions" if last_part(by) in SETTINGS else "raters"
+    rule = f"holds verdicts of {len(names)} {of} in one column ({by}: {', '.join(names[:4])})"
+    ways = [WayOut(("--where", f"{by}={each}"), f"only {by} {each}") for each in names[:2]]
+    raise InputError(f"column {judges[0]!r}", rule, ways=[*ways, WayOut(options, when)])
+
+
+def _versions(known: Recognised) -> tuple[str, ...]:
+    """An id that repeats, and what was set otherwise in its rows, as a prompt's version; else nothing."""
+    item = named_column(known.columns, _ITEMS)
+    if not item or not known.frame[item].is_duplicated().any():
+        return ()
+    may = [name for name in known.columns if last_part(name) in SETTINGS and known.columns[name].distinct > 1]
+    return next(((item, name) for name in may if not known.frame.select(item, name).is_duplicated().any()), ())
 
 
 def _is_long(known: Recognised, wishes: Roles) -> bool:
@@ -377,7 +385,8 @@ def _refuse_several_texts(placed: Mapping[str, tuple[str, str]], named: set[str]
 
 
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
-    people = [name for name in free if who(name) == "people" and name not in judges and not _of_a_pair(known, name)]
+    people = [name for name in free if who(name) == "people" and name not in judges]
+    people = [name for name in people if "target" not in tokens(name) or name.replace("target", "source") not in free]
     people = [name for name in people if known.columns[name].distinct > 1 or last_part(name) not in NAMES["rater"]]
     if len(people) > 1:  # those that answer what a judge answers
         others = [name for name in free if name not in people]
@@ -412,7 +421,7 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     if len(verdicts) == 1:
         rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared{made}"
         others = [name for name in free if judged and name != listed and share_words(free[name], free[listed])]
-        ways = [WayOut(("--human", name), f"if people said {name}") for name in others]
+        ways = [WayOut(("--human", name), f"if people said {name}") for name in (others if judged else verdicts)]
         cure = "the other's verdicts are missing in this table" * (not ways)
         raise InputError("--human", rule, cure=cure, ways=ways)
     if verdicts:
@@ -432,11 +441,6 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     pairs = pairs_alike(known, free)
     ways = [WayOut(("--judge", one, "--human", other), f"if people said {other}") for one, other in pairs]
     raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}", ways=ways)
-
-
-def _of_a_pair(known: Recognised, name: str) -> bool:
-    """Whether a target stands beside its source: what is compared, and nobody's truth."""
-    return "target" in tokens(name) and name.replace("target", "source") in known.columns
 
 
 def _judges(
@@ -507,9 +511,6 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     """The refusal where no column uses people's words."""
     in_words = all(number_of(each) is None for each in theirs)
 
-    def grades(column: KnownColumn) -> bool:  # 1 to 5 beside approved and rejected
-        return in_words and len(column.words) > 2
-
     scores = [
         name
         for name, each in known.columns.items()
@@ -521,7 +522,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
             each.fractions
             or not each.words
             or (len(theirs) > 2 and of_unlike_scales(each.words, theirs))
-            or grades(each)
+            or (in_words and len(each.words) > 2)  # 1 to 5 beside approved and rejected
         )
     ]
     listed = ", ".join(sorted(theirs, key=in_order)[:6])
