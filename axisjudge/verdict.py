@@ -33,7 +33,8 @@ Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 class Verdict(BaseModel):
     """What a judge returns for one axis of one trajectory; the JSON schema that providers enforce is made from it.
 
-    A confidence outside [0, 1], an unknown word, a missing or an extra field is a parse error, never mended.
+    A confidence outside [0, 1], an unknown word, a missing or an extra field is a parse error, never mended; of a reply
+    whose confidence is in words the rest counts.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -2,8 +2,8 @@
 
 A function gives back a word of `VERDICTS`; a tuple of verdict, confidence, rationale and cited steps, or the first of
 these; a dict of a `Verdict`'s fields, of which only the verdict is needed, and of confidence_source, probabilities,
-status (which says why there is no verdict), usage, returned_model and call_id; a text that holds these as JSON, read as
-the replies of built-in judges are (thought, fences, numbers in quotes); or a `Verdict`.
+status (which says why there is no verdict), usage, returned_model and call_id; a text that holds these as JSON; or a
+`Verdict`. All are read as the replies of built-in judges are (numbers in quotes; thought and fences around a text).
 """
 
 from __future__ import annotations
@@ -160,23 +160,21 @@ def read_returned(returned: object, source: ConfidenceSource) -> tuple[Answer, _
 
 
 def _fields(returned: object, repairs: list[str]) -> Mapping[Any, Any] | None:
-    """What was given back as a dict; None where it has none of the forms. A text is read as any model's reply is."""
+    """What was given back as a dict, read as any model's reply is; None where it has none of the forms."""
     if isinstance(returned, Verdict):
         return returned.model_dump()
-    if isinstance(returned, Mapping):
-        return returned
-    if isinstance(returned, tuple):
-        return dict(zip(_IN_ORDER, returned, strict=False)) if 0 < len(returned) <= len(_IN_ORDER) else None
-    if not isinstance(returned, str):
-        return None
-    if returned in VERDICTS:
-        return {"verdict": returned}
-    try:
-        parsed, mended = object_in(returned)
-    except (ValueError, RecursionError):
-        return None
-    repairs += mended
-    return as_meant(parsed, repairs) if isinstance(parsed, dict) else None
+    if isinstance(returned, tuple) and 0 < len(returned) <= len(_IN_ORDER):
+        returned = dict(zip(_IN_ORDER, returned, strict=False))
+    elif isinstance(returned, str) and returned in VERDICTS:
+        returned = {"verdict": returned}
+    elif isinstance(returned, str):
+        try:
+            returned, mended = object_in(returned)
+        except (ValueError, RecursionError):
+            return None
+        repairs += mended
+    fields: Mapping[Any, Any] | None = as_meant(returned, repairs) if isinstance(returned, Mapping) else None
+    return fields
 
 
 def _answer(fields: Mapping[Any, Any], returned: object, source: ConfidenceSource) -> Answer:

@@ -120,6 +120,8 @@ _OPEN_THOUGHT = re.compile(rf"<{_NAMES}\b[^>]*>|\[THINK\]|<\|START_THINKING\|>|â
 MOST_SEARCHED, MOST_TRIED = 200_000, 1_000
 #: What stands between the words of ``not_applicable`` in other spellings.
 _SPACES = re.compile(r"[\s-]+")
+#: The repair of a verdict whose confidence came in words, and is left out.
+IN_WORDS = "confidence_in_words"
 #: How an object begins that has a field, whatever becomes of it: what stands behind it may be a part of it.
 _FIELD = re.compile(r"""\{\s*["']?\w+["']?\s*:""")
 _FENCE = re.compile(r"\A\s*```[\w-]*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
@@ -214,19 +216,26 @@ def _only_object(reader: json.JSONDecoder, text: str) -> dict[str, Any]:
 
 
 def as_meant(fields: Any, repairs: list[str]) -> Any:
-    """The fields of a verdict, with a word in other letters and numbers in quotes as they are meant."""
-    stated = dict(fields) if isinstance(fields, Mapping) else {}
+    """The fields of a verdict, with a word in other letters, numbers in quotes and numpy's numbers as they are meant.
+
+    A confidence in words (``high``) is none: it is left out, and the verdict stands (`IN_WORDS` among the repairs).
+    """
+    stated = {name: _plain(value) for name, value in fields.items()} if isinstance(fields, Mapping) else {}
     if (
         isinstance(word := stated.get("verdict"), str)
         and (plain := "_".join(_SPACES.split(word.strip().lower()))) != word
     ):
         stated["verdict"] = plain
         repairs.append("letters")
-    cited = stated.get("cited_step_indices")
-    with suppress(ValueError):
-        if isinstance(number := stated.get("confidence"), str):
-            stated["confidence"] = float(number)
+    if isinstance(text := stated.get("confidence"), str):
+        share = text.strip().removesuffix("%")
+        try:
+            stated["confidence"] = float(share) / (100 if "%" in text else 1)
             repairs.append("number_as_text")
+        except ValueError:
+            stated["confidence"] = None
+            repairs.append(IN_WORDS)
+    cited = stated.get("cited_step_indices")
     with suppress(ValueError):
         if isinstance(cited, list) and any(isinstance(step, str) for step in cited):
             stated["cited_step_indices"] = [int(step) if isinstance(step, str) else step for step in cited]
@@ -234,19 +243,30 @@ def as_meant(fields: Any, repairs: list[str]) -> Any:
     return stated or fields
 
 
+def _plain(value: Any) -> Any:
+    """A value with Python's own numbers and lists in the place of numpy's and their like."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return value.tolist() if callable(getattr(value, "tolist", None)) else value
+
+
 def verdict_from(content: str | Mapping[str, Any], *, strict: bool = False) -> Answer:
     """A verdict that came as text or as fields, or a parse error; what was mended in a text is a flag."""
     repairs: list[str] = []
     try:
         fields, repairs = object_in(content, strict=strict) if isinstance(content, str) else (content, [])
-        verdict = Verdict.model_validate(fields if strict else as_meant(fields, repairs))
+        stated = fields if strict else as_meant(fields, repairs)
+        none = {"confidence": None} if IN_WORDS in repairs else {}
+        verdict = Verdict.model_validate({**stated, "confidence": 0.0} if none else stated)
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is one, too
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
         fault = fault_of(error, "reply") if isinstance(error, ValidationError) else f"reply: {error}"
         return lost("parse_error", f"{head(fault)}; received: {head(raw)}")
-    given = {**verdict.model_dump(), "cited_step_indices": tuple(verdict.cited_step_indices)}
+    given = {**verdict.model_dump(), "cited_step_indices": tuple(verdict.cited_step_indices), **none}
     flags = tuple(f"{REPAIRED}:{each}" for each in dict.fromkeys(repairs))
-    return Answer(status="ok", confidence_source="verbalized", flags=flags, **given)
+    return Answer(status="ok", confidence_source=None if none else "verbalized", flags=flags, **given)
 
 
 def verdicts_from(content: Content, rubrics: Rubrics, *, strict: bool = False) -> dict[Axis, Answer]:

@@ -144,7 +144,8 @@ def test_a_refusal_says_its_category(asked: Any) -> None:
         ({"confidence": 1.2}, "confidence: Input should be less than or equal to 1"),
         ({"confidence": -0.1}, "confidence: Input should be greater than or equal to 0"),
         ({"confidence": True}, "confidence: Input should be a valid number"),
-        ({"confidence": "high"}, "confidence: Input should be a valid number"),
+        ({"confidence": "95"}, "confidence: Input should be less than or equal to 1"),
+        ({"confidence": None}, "confidence: Input should be a valid number"),
         ({"cited_step_indices": [True]}, "cited_step_indices.0: Input should be a valid integer"),
         ({"cited_step_indices": "[2]"}, "cited_step_indices: Input should be a valid list"),
         ({"score": 3}, "score: Extra inputs are not permitted"),
@@ -156,6 +157,14 @@ def test_what_breaks_the_schema_is_a_parse_error_and_never_mended(
     answer, _, _ = asked(anthropic_message(**changes))
     assert (answer.status, answer.verdict, answer.confidence) == ("parse_error", None, None)
     assert reason in answer.rationale
+
+
+def test_a_confidence_in_words_loses_itself_and_no_verdict(asked: Any) -> None:
+    answer, _, _ = asked(anthropic_message(confidence="high"))
+    assert (answer.verdict, answer.confidence, answer.confidence_source) == (VERDICT["verdict"], None, None)
+    assert answer.flags == ("repaired:confidence_in_words",)
+    share, _, _ = asked(anthropic_message(confidence="85%"))
+    assert (share.confidence, share.flags) == (0.85, ("repaired:number_as_text",))
 
 
 def test_not_a_number_is_a_parse_error(asked: Any) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from judging.worlds import trajectories
 
@@ -40,6 +41,21 @@ WORDY = Verdict(rationale="why", cited_step_indices=[0, 1], verdict="uncertain",
         (("correct",), {"verdict": "correct", "confidence": None}),
         (("correct", 0.25, "why", [1]), {"confidence": 0.25, "rationale": "why", "cited_step_indices": [1]}),
         (("correct", None, "why"), {"confidence": None, "rationale": "why"}),
+        (
+            ("correct", np.float32(0.5), "why", [np.int64(1), np.int32(0)]),
+            {"confidence": 0.5, "cited_step_indices": [1, 0], "flags": ["unpriced"]},
+        ),
+        (("correct", "50%", "why", np.array([1])), {"confidence": 0.5, "cited_step_indices": [1]}),
+        (
+            {"verdict": "Correct", "confidence": "high", "usage": {"input_tokens": np.int64(7)}},
+            {
+                "verdict": "correct",
+                "confidence": None,
+                "confidence_source": None,
+                "input_tokens": 7,
+                "flags": ["unpriced", "repaired:letters", "repaired:confidence_in_words"],
+            },
+        ),
         ({"verdict": "incorrect", "confidence": 1}, {"confidence": 1.0, "confidence_source": "verbalized"}),
         (
             {"verdict": "correct", "confidence": 0.5, "confidence_source": "token_probability"},
@@ -91,10 +107,9 @@ class Odd:
         (("correct", 0.5, "why", [], "more"), "tuple"),
         (("correct", 1.01), "confidence"),
         (("correct", float("nan")), "confidence"),
-        (("correct", "0.9"), "confidence"),
         (("correct", True), "confidence"),
         (("correct", 0.5, 3), "rationale"),
-        (("correct", 0.5, "why", ["1"]), "cited_step_indices"),
+        (("correct", 0.5, "why", np.array([True])), "cited_step_indices"),
         (("correct", 0.5, "why", 1), "cited_step_indices"),
         (("correct", 0.5, "\ud800"), "cannot be written"),
         ({}, "needs a verdict"),
