@@ -28,6 +28,12 @@ app = show.app.group("label", "People's labels.")
 # `axisjudge label page|progress`: where people label, and how far each of them is.
 
 
+def _check_page(page: Path | None, rater: str | None) -> None:
+    """Refuse a person without the page on which they label."""
+    if rater and page is None:
+        raise InputError("--rater", "is who labels on the page", rater, "name the page with --page")
+
+
 def _write_blind_page(page: Path, trajectories: list[Path], plan: Sampling, rater: str | None) -> None:
     """Write the page on which a person labels the items of a plan.
 
@@ -351,6 +357,7 @@ def queue(
     from axisjudge.ratings import read_ratings
 
     new_file(out)
+    _check_page(page, rater)
     items = labelled_items(read_labels(*labels), read_ratings(*ratings, latest=True), judge)
     plan = adjudication_queue(items, n_agreements=agreements, n_contested=contested, seed=seed)
     if page is not None:
@@ -525,6 +532,7 @@ def next_(
 
     Every draw has known probabilities, so that rates can still be estimated from the labels.
     """
+    _check_page(page, rater)
     draw = _Draw(out, seed, labels, trajectories, page, rater, json)
     if panel is None:
         if ratings or keep is not None:

@@ -104,7 +104,7 @@ def import_ratings(
     given = options or ImportOptions()
     named = [Path(path) for path in paths]
     try:
-        return _imported(named, given, with_draw=with_draw)
+        return _with_idle(_imported(named, given, with_draw=with_draw), named, given, with_draw=with_draw)
     except InputError as error:
         refused = error
     if progress:
@@ -112,7 +112,8 @@ def import_ratings(
     refused = _with_ways(refused, named, given, with_draw=with_draw)
     if len(refused.ways) != 1 or not (way := refused.ways[0]).clear:
         raise refused from None
-    imported = _imported(named, given.with_options(way.options), with_draw=with_draw)
+    given = given.with_options(way.options)
+    imported = _with_idle(_imported(named, given, with_draw=with_draw), named, given, with_draw=with_draw)
     note = f"no option was given, and names and cells decide: {shlex.join(way.options)} (other options win)"
     return replace(imported, notes=(note, *imported.notes))
 
@@ -309,27 +310,51 @@ def _named_by_us(reading: ImportedFile, options: ImportOptions) -> pl.DataFrame:
     return reading.ratings.with_columns(pl.col("question").replace(named)) if named else reading.ratings
 
 
+#: What was told -> the option that tells it.
+_TOLD = {
+    "rater": "--rater", "axes": "--axis-map", "words": "--word-map", "scales": "--scale", "missing": "--missing",
+    "kind": "--kind", "kinds": "--kind", "families": "--family", "trajectories": "--trajectories",
+    "columns": "--column", "item": "--item", "rater_column": "--rater-column", "repeats": "--repeats",
+    "question": "--question", "sampling": "--sampling",
+}  # fmt: skip
+
+
+def _with_idle(imported: Imported, named: Sequence[Path], given: ImportOptions, *, with_draw: bool) -> Imported:
+    """The ratings, with what was told and changes none: files that are no tables are read without it."""
+    if _SHEETS.issuperset(form for _, form, _ in imported.files):
+        return imported
+    idle = []
+    for name, option in _TOLD.items():
+        told, drawn = getattr(given, name), name == "kind" or name.startswith("sampling")
+        if not told or (drawn and not with_draw):  # of `label import` all are people, and it draws itself
+            continue
+        by_name = isinstance(told, Mapping) and name != "trajectories"
+        for each in told if by_name else [told]:
+            rest: dict[str, Any] = {"sampling_key": None} if name == "sampling" else {}
+            rest[name] = None if isinstance(told, str) else type(told)()
+            if by_name:
+                rest[name] = {key: told[key] for key in told if key != each}
+            with suppress(InputError):  # it is needed
+                without = _imported(named, replace(given, **rest), with_draw=with_draw)
+                if without.ratings.equals(imported.ratings):
+                    words = [each] if isinstance(each, str) else each if isinstance(each, tuple) else []
+                    idle.append(" ".join((option, *words)))
+    notes = [f"changes nothing here: {', '.join(idle)}"] if idle else []
+    return replace(imported, notes=(*imported.notes, *notes))
+
+
 def _unused(judgements: pl.DataFrame, readings: Sequence[ImportedFile], options: ImportOptions) -> list[str]:
-    """What was told of questions, words and columns that no file has; labelling tools' readers use it themselves."""
-    given: dict[str, Any] = {"--column": options.columns, "--item": options.item, "--repeats": options.repeats}
-    given["--rater-column"] = options.rater_column
-    has_none = _SHEETS.isdisjoint(each.format for each in readings)
-    of_tables = [option for option, told in given.items() if told and has_none]
-    notes = [f"{', '.join(of_tables)}: no file here is a table"] if of_tables else []
-    if options.kind and not judgements["kind"].null_count():
-        notes.append(f"--kind {options.kind}: of each rater here it is said what it is (else --kind NAME=KIND)")
-    formats = {reading.format for reading in readings if reading.ratings is not None}
-    if formats - _STATED:
-        return notes
-    stated = (reading.ratings for reading in readings if reading.format in _STATED and reading.ratings is not None)
-    questions = {*judgements["question"].unique()}.union(*(table["question"] for table in stated))
+    """What was told of questions and words that no table has."""
+    if not _SHEETS.issuperset(each.format for each in readings):
+        return []
+    questions = {*judgements["question"].unique()}
     questions |= {options.question_of(name) for name in questions if name is not None}
     words = {*judgements["word"].unique()} if options.words or options.missing else set()
     none = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
     none["--missing"] = set(options.missing) - words
-    return notes + [
-        f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in none.items() if names
-    ]
+    runs = {*judgements["thing"].str.replace("#[0-9]+$", "").unique()} if options.trajectories else set()
+    none["--trajectories"] = set() if runs & {*options.trajectories} else {*list(options.trajectories)[:1]}
+    return [f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in none.items() if names]
 
 
 def _chosen(

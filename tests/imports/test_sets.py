@@ -185,7 +185,7 @@ def test_what_is_told_of_a_question_that_is_there_is_used_and_of_another_is_said
         came(question=("ending",))
     for option, told in (("--axis-map", {"axes": {"x": "y"}}), ("--missing", {"missing": ("?",)})):
         assert option not in came()[1]
-        assert f"{option} names what is not here" in came(**told)[1]
+        assert f"changes nothing here: {option}" in came(**told)[1]
 
 
 def test_a_word_of_a_table_that_is_there_is_not_called_absent(tmp_path):

@@ -7,6 +7,7 @@ import shlex
 import polars as pl
 import pytest
 from imports import made_exports as made
+from judging.worlds import trajectories
 
 from axisjudge.checks import InputError
 from axisjudge.imports import EXPORTS, ImportOptions, export_ratings, import_ratings
@@ -177,7 +178,14 @@ def test_options_that_a_file_cannot_take_are_said(tmp_path):
     path = tmp_path / "out.json"
     path.write_bytes(export_ratings(votes_of(RATERS[-1]), "label-studio").content)
     told = {"kind": "llm", "item": ("id",), "rater_column": "who", "columns": {"a": "verdict"}, "repeats": True}
-    notes = " ".join(import_ratings([path], ImportOptions(**told), with_draw=False).notes)
-    assert all(f"--{option}" in notes for option in ("kind llm", "item", "rater-column", "column", "repeats"))
+    named = {"scales": {"x": "ordinal:1-5"}, "axes": {"y": "z"}, "words": {"q": "w"}, "missing": ("-",)}
+    notes = " ".join(import_ratings([path], ImportOptions(**told, **named)).notes)
+    options = ("kind llm", "item id", "rater-column who", "column a", "repeats", "scale x", "axis-map y", "word-map q")
+    assert all(f"--{option}" in notes for option in (*options, "missing -"))
+    (trajectory,) = trajectories(1)
+    told = ImportOptions(rater="ann", trajectories={"r": trajectory})
+    assert all(option in import_ratings([path], told).notes[-1] for option in ("--rater ann", "--trajectories"))
+    used = ImportOptions(words={"correct": "uncertain"}, families={RATERS[-1]["rater"]: "f"})
+    assert "changes nothing" not in " ".join(import_ratings([path], used).notes)
     with pytest.raises(InputError, match="decided nothing"):
         import_ratings([path], ImportOptions(sampling="random", sampling_key="ann"))

@@ -256,7 +256,11 @@ def test_queue_and_adjudicate_on_the_command_line(tmp_path, monkeypatch, capsys)
             return stop.code or 0, capsys.readouterr()
         raise AssertionError
 
-    code, said = run("queue", files["labels"], "--ratings", files["ratings"], "--agreements", 30, "--out", plan)
+    queue = ["queue", files["labels"], "--ratings", files["ratings"], "--agreements", 30, "--out", plan]
+    code, said = run(*queue, "--rater", "zoe")
+    assert (code, plan.exists()) == (2, False)
+    assert "--page" in said.err
+    code, said = run(*queue)
     assert code == 0, said.err
     with RatingsWriter(files["third"]) as writer:
         writer.append(decided(read_sampling(plan), truth))
