@@ -151,7 +151,10 @@ def kappa_with(words: Floats, votes: PanelVotes, *, cluster_unit: str = "task", 
 def judges_worth(
     votes: PanelVotes, way: str, panel: LinearPanel, *, seed: int = 0, watch: Watch = iter, **terms: object
 ) -> list[JudgeWorth]:
-    """What each judge that a panel asks adds to it, on tasks left out, with penalty and temperature held."""
+    """What each judge that a panel asks adds to it, on tasks left out, with penalty and temperature held.
+
+    NaN for one that is asked alone: without it there is no panel.
+    """
     rows = votes.labelled
     truth, groups, weight = votes.labels[rows], votes.groups[rows], votes.weights[rows]
     words, whole = _refitted(votes, way, panel, seed)
@@ -164,6 +167,8 @@ def judges_worth(
         gain = paired_share_difference(right, less, groups, weights=weight, **terms)  # type: ignore[arg-type]
         losses = [_log_loss(p, truth, weight) for p in (without, whole)]
         accuracy = float(np.average(alone[:, judge], weights=weight))
+        if panel.asked.sum() < 2:
+            gain, losses = replace(gain, estimate=math.nan, ci_low=math.nan, ci_high=math.nan), [math.nan] * 2
         gains.append(JudgeWorth(judge, float(panel.weights[judge]), accuracy, gain, losses[0] - losses[1]))
     return gains
 

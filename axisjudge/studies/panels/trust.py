@@ -424,7 +424,7 @@ def item_prices(
     """US dollars an item for each judge; None where nobody knows, which is not free.
 
     In this order: what `prices` says; 0 for judges, models or families named in `local`; the mean cost that the ratings
-    record; the list price of a call of `TOKENS` by genai-prices.
+    record; 0 for programs; the list price of a call of `TOKENS` by genai-prices.
 
     Raises
     ------
@@ -441,7 +441,8 @@ def item_prices(
         paid = dict(costs.iter_rows())
     judges = list(zip(votes.judges, votes.families, votes.models, strict=True))
     free = {judge: 0.0 for judge, *of in judges if {judge, *of} & set(local)}
-    known: dict[str, float | None] = {**paid, **free, **given}
+    programs = ratings.filter(pl.col("rater_kind").is_in(["rules", "simulated"]))["rater"].unique()
+    known: dict[str, float | None] = {**dict.fromkeys(programs, 0.0), **paid, **free, **given}
     return {
         judge: known[judge] if judge in known else cost_usd(TOKENS, model, judge, at=LISTED_AT)
         for judge, _, model in judges

@@ -338,6 +338,15 @@ def test_one_judge_s_confidence_is_taken_and_a_judge_without_any_is_refused():
         trust_judge(votes, "nobody")
 
 
+def test_a_judge_that_is_asked_alone_adds_nothing_to_a_panel_that_it_is():
+    ratings, labels = worlds()
+    alone = panels(ratings, labels, judges=["one"], risks=[0.1]).members.table.row(0, named=True)
+    assert alone["accuracy"] > 0.9
+    assert [alone[name] for name in ("adds_points", "adds_low", "adds_high", "adds_log_loss")] == [None] * 4
+    both = panels(ratings, labels, judges=["one", "two"], risks=[0.1]).members.table
+    assert both["adds_points"].null_count() == 0
+
+
 def test_what_cannot_be_voted_on_is_refused():
     ratings, labels = worlds(n_tasks=6)
     two = pl.concat([ratings, ratings.with_columns(question=pl.lit("other"))])
@@ -365,6 +374,9 @@ def test_prices_come_from_the_caller_the_machine_the_ratings_or_the_list_and_are
     assert item_prices(votes, ratings)["one"] > 0
     assert item_prices(votes, ratings)["two"] is None
     assert item_prices(votes, ratings, local=["y"])["three"] == 0
+    kinds = pl.when(pl.col("rater") == "two").then(pl.lit("rules")).otherwise("rater_kind")
+    with_program = ratings.with_columns(rater_kind=kinds)
+    assert item_prices(voted(with_program), with_program)["two"] == 0, "a program without a recorded cost is free"
     paid = ratings.with_columns(cost_usd=pl.lit(0.25))
     assert item_prices(votes, paid, prices={"one": 3}) == {"one": 3, "two": 0.25, "three": 0.25}
     for wrong in ({"nobody": 1.0}, {"one": -1.0}):
