@@ -215,8 +215,10 @@ Function = Callable[[Prompt], Any]
 
 
 def judge_function(
+    without_family: object = None,
+    /,
     *,
-    family: str,
+    family: str = "",
     name: str | None = None,
     version: str | None = None,
     model: str | None = None,
@@ -274,6 +276,9 @@ def judge_function(
     >>> apologies.rater, apologies.family
     ('apologies', 'keywords')
     """
+    if without_family is not None:
+        cure = 'write @axisjudge.judge_function(family="...") above it'
+        raise InputError("judge_function", "takes the family behind a function, and then the function", cure=cure)
     one_of("judge_function: kind", kind, CONFIDENCE_SOURCE)
     for key, text in (("family", family), ("version", version), ("model", model)):
         if key == "family" or text is not None:

@@ -447,3 +447,9 @@ def test_all_five_axes_are_asked_one_by_one_and_the_wrapped_function_is_still_on
     assert all(row["question"] == row["rationale"] for row in table.to_dicts())
     assert table["question"].unique().sort().to_list() == sorted(AXES)
     assert mine.__doc__ == "Says which."
+
+
+def test_a_decorator_without_its_family_says_how_it_is_written():
+    for wrong in (lambda f: axisjudge.judge_function(f), lambda f: axisjudge.judge_function()(f)):
+        with pytest.raises(InputError, match="family"):
+            wrong(lambda prompt: "correct")
