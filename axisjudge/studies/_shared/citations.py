@@ -123,7 +123,7 @@ class SharedSteps(Part, name="citations", caption="Shared evidence per question 
     def sentences(self) -> tuple[str, ...]:
         """What citations show and what they do not, one by one."""
         if not self.any_cited:
-            return (words.NOTHING_CITED,)
+            return (words.NOTHING_CITED if self.judges else words.NO_VERDICT_OF_A_JUDGE,)
         return (
             self.overlap_sentence,
             *self.evidence_sentences,

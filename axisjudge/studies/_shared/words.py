@@ -178,6 +178,7 @@ def overturned(reversal: Reversal) -> str:
     return f"{changes}{'' if reversal.exact else ' or fewer'}"
 
 
+NO_VERDICT_OF_A_JUDGE = "No judge gave a verdict on an axis of a whole run here, so there is no evidence to compare."
 NOTHING_CITED = "No judge cites a step, so there is no evidence to compare."
 NO_TRIAGE = "{where}: no triage by confidence, because {reason}."
 

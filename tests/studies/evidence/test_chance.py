@@ -72,3 +72,9 @@ def test_the_shipped_verdicts_of_a_small_model_are_of_the_demos_runs_and_worth_n
     assert small["rationale"].null_count() == small.height
     assert set(small["rater_kind"]) == {"llm"}
     assert small.filter(pl.col("rater").str.contains("/"))["rater"].to_list() == []  # no path of a machine
+
+
+def test_people_alone_are_no_judges_that_cite_nothing() -> None:
+    judge, people = (ratings_frame(rated("Ann", kind, ["correct"] * 3)) for kind in ("llm", "human"))
+    assert "cites" in evidence.shared_steps(judge, ()).answer
+    assert evidence.shared_steps(people, ()).answer.startswith("No judge gave a verdict")
