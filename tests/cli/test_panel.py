@@ -62,6 +62,8 @@ def test_from_votes_to_panel_ratings_and_a_bound(files):
     assert same["alone"]["share"] == found["alone"]["share"]
     assert "tasks that it was fitted on" in run("panel", "trust", panel, "--labels", files / "fit.jsonl", code=1)
     run("panel", "trust", panel, "--labels", files / "more.jsonl", "--risk", "0.01", code=1)
+    with pytest.raises(InputError, match="--question"):
+        run("panel", "trust", panel, "--labels", files / "more.jsonl", "--question", "sequencing of another")
     ratings.write_text(ratings.read_text() + ratings.read_text().splitlines()[0] + "\n")
     with pytest.raises(InputError, match="is not what it was when the panel was fitted"):
         run("panel", "trust", panel, "--labels", files / "more.jsonl")
