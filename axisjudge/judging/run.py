@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, printable
 from axisjudge.cluster import in_notebook
-from axisjudge.judges.answer import GIVEN_UP, Answer, Reply, fault_of, keepable, lost, question_and_interaction
+from axisjudge.judges.answer import BROKEN_OFF, Answer, Reply, fault_of, keepable, lost, question_and_interaction
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
 from axisjudge.judges.pricing import Tokens
@@ -419,7 +419,8 @@ def done_of(table: pl.DataFrame) -> Done:
     """Status of every rating of a table, by identity; calls that were given up are not done."""
     import polars as pl
 
-    columns = table.filter(~pl.col("flags").list.contains(GIVEN_UP).fill_null(value=False)).select(*IDENTITY, "status")
+    given_up = (pl.col("status") != "ok") & pl.col("flags").list.contains(BROKEN_OFF).fill_null(value=False)
+    columns = table.filter(~given_up).select(*IDENTITY, "status")
     return {row[:-1]: row[-1] for row in columns.iter_rows()}
 
 

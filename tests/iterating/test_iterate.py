@@ -1,6 +1,5 @@
 """`axisjudge.iterate` as a user meets it: in a notebook, on a rehearsal of the workbench, with simulated judges."""
 
-import sys
 from pathlib import Path
 
 import nbformat
@@ -186,7 +185,7 @@ def test_the_split_is_offered_where_somebody_can_be_asked(tmp_path, monkeypatch,
             return said
         raise said
 
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr("axisjudge.judging.estimate.in_notebook", lambda: True)
     monkeypatch.setattr("builtins.input", answer)
     with workbench.at(protocol.rehearsal(tmp_path)) as home:
         with pytest.raises(InputError, match="name some, or a panel"):

@@ -112,8 +112,10 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
 
 def left_out_sentence(left_out: Mapping[str, int]) -> str:
     """How many located faults of each judge do not count."""
+    if not left_out:
+        return ""
     counts = listed([f"{count:,} of {judge}" for judge, count in left_out.items()])
-    return f"Located faults without a verdict of the judge on their axis are left out: {counts}." if left_out else ""
+    return f"Located faults without a verdict of the judge on their axis are left out: {counts}."
 
 
 def _last_versions(rows: Sequence[FaultsFound]) -> list[str]:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from judges.rules.conftest import TOOLS
 
-from axisjudge import demo_paths, read_trajectories
+from axisjudge import demo_paths, judge, read_trajectories
+from axisjudge.judges.answer import BROKEN_OFF, MAYBE_PAID, NOT_SENT, ONE_CALL
 from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION, RulesJudge, grade_trajectory
+from axisjudge.judging.run import done_of
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
@@ -512,3 +514,12 @@ def test_what_could_not_be_held_against_anything_is_not_said_to_hold(play: Play)
     for axis in ("result_interpretation", "termination"):
         assert "not in English" in (answers[axis].rationale or "")
     assert "consent was not looked for" in (answers["sequencing"].rationale or "")
+
+
+def test_what_the_rules_find_is_not_taken_for_what_became_of_a_call() -> None:
+    """A run in which the agent gave up was judged, and is not asked about again."""
+    assert not {*KINDS} & {BROKEN_OFF, NOT_SENT, MAYBE_PAID, ONE_CALL}
+    (path,) = demo_paths()[:1]
+    ratings = judge(read_trajectories(path).trajectories, judges=["rules"])
+    assert ratings["flags"].list.contains("given_up").any()
+    assert len(done_of(ratings)) == len(ratings)
