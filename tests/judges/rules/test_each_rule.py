@@ -516,10 +516,10 @@ def test_what_could_not_be_held_against_anything_is_not_said_to_hold(play: Play)
     assert "consent was not looked for" in (answers["sequencing"].rationale or "")
 
 
-def test_what_the_rules_find_is_not_taken_for_what_became_of_a_call() -> None:
+def test_what_the_rules_find_is_not_taken_for_what_became_of_a_call(play: Play) -> None:
     """A run in which the agent gave up was judged, and is not asked about again."""
     assert not {*KINDS} & {BROKEN_OFF, NOT_SENT, MAYBE_PAID, ONE_CALL}
-    (path,) = demo_paths()[:1]
-    ratings = judge(read_trajectories(path).trajectories, judges=["rules"])
+    fault, _, fields = CASES["given_up"]
+    ratings = judge([play(*fault, **fields)], judges=["rules"])
     assert ratings["flags"].list.contains("given_up").any()
     assert len(done_of(ratings)) == len(ratings)
