@@ -16,6 +16,8 @@ from axisjudge.stats.proportions import bounded_share, cluster_codes, clustered_
 
 Floats = NDArray[np.float64]
 
+#: Items with a verdict of every judge and repeat below which a split of variance, which has no interval, is noise.
+FEWEST_ITEMS = 10
 #: With fewer judges their variance is a guess: with two, the interval of their SD is x 0.45 to x 32.
 FEWEST_JUDGES = 5
 #: The same of occasions (builds, days), whose noise is measured between four of one judge or more.
@@ -189,8 +191,8 @@ def variance_components(
     n, k, b, missing = int(complete.sum()), cube.shape[1], int(of.max()) + 1, int((~complete).sum())
     cube = cube[complete].reshape(n, k, b, r)
     counts = {"n_items": n, "n_judges": k, "n_repeats": r, "n_missing": missing, "n_occasions": b}
-    if n < 2:
-        reason = "fewer than two items have a verdict of every judge and repeat"
+    if n < FEWEST_ITEMS:
+        reason = f"{n} items have a verdict of every judge and repeat; a split of their variance takes {FEWEST_ITEMS}"
         return VarianceComponents(math.nan, math.nan, math.nan, math.nan, (), reason=reason, **counts)
     grand, cell, day = cube.mean(), cube.mean(axis=(2, 3)), cube.mean(axis=(0, 3))
     item, judge, seen = cell.mean(axis=1), cell.mean(axis=0), cube.mean(axis=3)

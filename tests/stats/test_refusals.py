@@ -191,8 +191,9 @@ def reach(counts):
         (5, lambda n: corrected_rate(*failed(n), sampling="by_human_label").rate.estimate),
         (10, lambda n: alternative_annotator(WORDS[:, 0], SAID, clusters=np.arange(80) % n).advantage.ci_low),
         (5, lambda n: standardised_share(WORDS[:, 0], np.where(np.arange(80) < n, "a", "b"), {"a": 1, "b": 1}).ci_low),
-        (5, lambda n: variance_components(RNG.random((9, n, 2)) < 0.5).judge),
-        (4, lambda n: variance_components(RNG.random((9, 3, n)) < 0.5, occasions=range(n)).occasion),
+        (10, lambda n: variance_components(RNG.random((n, 3, 2)) < 0.5).item),
+        (5, lambda n: variance_components(RNG.random((10, n, 2)) < 0.5).judge),
+        (4, lambda n: variance_components(RNG.random((10, 3, n)) < 0.5, occasions=range(n)).occasion),
         (2, lambda n: clustered_proportion(WORDS[:, 0], np.arange(80) % n).ci_low),
     ],
 )

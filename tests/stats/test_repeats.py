@@ -86,7 +86,7 @@ def test_tasks_and_occasions_have_components_of_their_own():
 
 def test_components_are_those_of_mean_squares_by_least_squares():
     """Sums of squares as what each effect takes from the rest of a least-squares fit; Searle, Casella and McCulloch."""
-    shape, task = (6, 5, 4, 2), np.array([0, 1, 1, 2, 2, 2])
+    shape, task = (12, 5, 4, 2), np.repeat([0, 1, 2], [2, 4, 6])
     (n, k, b, r), cube = shape, (np.random.default_rng(1).random(shape) < 0.6).astype(float)
     at = dict(zip("ijo", np.indices(shape).reshape(4, -1)[:3], strict=True))
     at["t"], at["_"] = task[at["i"]], np.zeros(cube.size, dtype=int)
@@ -101,17 +101,17 @@ def test_components_are_those_of_mean_squares_by_least_squares():
     o = (left("ij") - left("ij", "jo")) / (k * (b - 1))
     ij = (left("i", "j") - left("ij")) / ((n - 1) * (k - 1))
     j = (left("i") - left("i", "j")) / (k - 1)
-    i, t = (left("t") - left("i")) / (6 - 3), (left("_") - left("t")) / (3 - 1)
-    m = (6 - (1 + 4 + 9) / 6) / (3 - 1)
+    i, t = (left("t") - left("i")) / (12 - 3), (left("_") - left("t")) / (3 - 1)
+    m = (12 - (4 + 16 + 36) / 12) / (3 - 1)
     found = variance_components(cube.reshape(n, k, b * r), occasions=np.repeat(np.arange(b), r), tasks=task)
     assert found.error == pytest.approx(error)
     assert [found.item_occasion, found.occasion] == pytest.approx([(io - error) / r, (o - io) / (n * r)])
     assert [found.item_judge, found.judge] == pytest.approx([(ij - io) / (b * r), (j - ij - o + io) / (n * b * r)])
     assert [found.item, found.task] == pytest.approx([(i - ij) / (k * b * r), (t - i) / (m * k * b * r)])
-    once = variance_components(cube[:, :, 0], tasks=[0] * 6)  # one task: no variance between
+    once = variance_components(cube[:, :, 0], tasks=[0] * 12)  # one task: no variance between
     cell = cube[:, :, 0].mean(axis=2)
     of_error = ((cube[:, :, 0] - cell[..., None]) ** 2).sum() / (n * k)
-    of_both = 2 * ((cell - cell.mean(axis=1, keepdims=True) - cell.mean(axis=0) + cell.mean()) ** 2).sum() / (5 * 4)
+    of_both = 2 * ((cell - cell.mean(axis=1, keepdims=True) - cell.mean(axis=0) + cell.mean()) ** 2).sum() / (11 * 4)
     assert [once.error, once.item_judge] == pytest.approx([of_error, (of_both - of_error) / 2])
     assert once.item == pytest.approx((2 * k * cell.mean(axis=1).var(ddof=1) - of_both) / (2 * k))
     assert math.isnan(once.task)
@@ -152,10 +152,10 @@ def test_few_judges_are_fixed_and_their_bias_is_given():
 
 
 def test_incomplete_items_are_counted_and_too_few_refused():
-    verdicts = np.ones((3, 2, 2))
-    verdicts[1:, 0, 0] = math.nan
+    verdicts = np.ones((11, 2, 2))
+    verdicts[9:, 0, 0] = math.nan
     found = variance_components(verdicts)
-    assert "fewer than two items" in found.reason
+    assert "9 items" in found.reason
     assert found.n_missing == 2
     assert math.isnan(found.item)
 
