@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_each, one_of, positive
 from axisjudge.results import Result
-from axisjudge.stats.clusters import AGREEMENT_ICC, clustered_variance, effective_clusters
+from axisjudge.stats.clusters import AGREEMENT_ICC, NO_LEAN, clustered_variance, effective_clusters
 from axisjudge.stats.estimate import Ends, Estimate, counts_of, without_interval
-from axisjudge.stats.proportions import FEWEST_CLUSTERS, FEWEST_RARE, cluster_codes, jackknife_interval
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, FEWEST_RARE, cluster_codes, jackknife_interval, lean_to_unseen
 
 Floats = NDArray[np.float64]
 
@@ -169,8 +169,9 @@ def auroc(
 ) -> Estimate:
     """Probability that a correct verdict has the higher confidence of a correct and a wrong one; ties count half.
 
-    The interval is the delete-one-cluster jackknife-t on the logit; with fewer than 10 clusters, or fewer than 5 of
-    either outcome, there is none.
+    The interval is the delete-one-cluster jackknife-t on the logit, on the degrees of the outcome that stands in fewer
+    clusters, with room for clusters unlike those seen (`proportions.clustered_ends`); with fewer than 10 clusters, or
+    fewer than 5 of either outcome, there is none.
 
     References
     ----------
@@ -192,8 +193,17 @@ def auroc(
             ends = Ends(reason="too few clusters, or too few of one outcome")
         else:
             left_out = _auc_left_out(given, outcome, groups, n_clusters, wins, losses)
-            degrees = effective_clusters(np.bincount(groups)) - 1
+            # Each outcome's items, with the share of the other outcome that they stand on the right side of.
+            sides = [(groups[right], wins / n_wrong), (groups[wrong], losses / n_right)]
+            if n_clusters == given.size:
+                sides = []
+            sizes = [np.unique(of, return_counts=True)[1] for of, _ in sides] or [np.ones(n_clusters)]
+            degrees = max(min(map(effective_clusters, sizes)) - 1, 1.0)
             low, high = jackknife_interval(estimate, left_out, scale="logit", degrees=degrees, ci_level=ci_level)
+            for (of, placed), size in zip(sides, sizes, strict=False):
+                lean = lean_to_unseen(NO_LEAN, estimate, np.bincount(of, weights=placed)[np.unique(of)], size)
+                rarest = 1 - (1 - ci_level) ** (1 / lean.clusters)
+                low, high = min(low, estimate - rarest * lean.below), max(high, estimate + rarest * lean.above)
             ends = Ends(low, high, "jackknife-t over clusters on the logit")
             if math.isnan(low):
                 ends = without_interval("the ranking is perfect in the sample or without one cluster")
