@@ -197,7 +197,7 @@ def auroc(
             sides = [(groups[right], wins / n_wrong), (groups[wrong], losses / n_right)]
             if n_clusters == given.size:
                 sides = []
-            sizes = [np.unique(of, return_counts=True)[1] for of, _ in sides] or [np.ones(n_clusters)]
+            sizes = [np.unique(of, return_counts=True)[1] for of, _ in sides] or [np.ones(n_clusters, dtype=np.intp)]
             degrees = max(min(map(effective_clusters, sizes)) - 1, 1.0)
             low, high = jackknife_interval(estimate, left_out, scale="logit", degrees=degrees, ci_level=ci_level)
             for (of, placed), size in zip(sides, sizes, strict=False):
