@@ -375,7 +375,7 @@ ONE_CALL = "one_call"
 #: Flag of a rating with the number of its tries that failed at a cost that nobody knows: each may have been paid.
 MAYBE_PAID = "maybe_paid"
 #: Flag of a rating of a call that was under way when its run ended: it is no loss of its judge, and asked again.
-BROKEN_OFF = "broken_off"
+ENDED_UNDER_WAY = "broken_off"
 #: Flag of a rating of a run that is too long to be sent.
 NOT_SENT = "not_sent"
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import (
-    BROKEN_OFF,
+    ENDED_UNDER_WAY,
     LASTING,
     MAYBE_PAID,
     Failure,
@@ -431,7 +431,7 @@ async def _put(call: Call) -> Reply:
 
 
 def _given_up(call: Call) -> Reply:
-    return Reply(all_lost(call.rubrics, "api_error", _ON_ITS_WAY.words), flags=(BROKEN_OFF,), failure=_ON_ITS_WAY)
+    return Reply(all_lost(call.rubrics, "api_error", _ON_ITS_WAY.words), flags=(ENDED_UNDER_WAY,), failure=_ON_ITS_WAY)
 
 
 def _may_be_paid(reply: Reply) -> bool:

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, printable
 from axisjudge.cluster import in_notebook
-from axisjudge.judges.answer import BROKEN_OFF, Answer, Reply, fault_of, keepable, lost, question_and_interaction
+from axisjudge.judges.answer import ENDED_UNDER_WAY, Answer, Reply, fault_of, keepable, lost, question_and_interaction
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
 from axisjudge.judges.pricing import Tokens
@@ -419,7 +419,7 @@ def done_of(table: pl.DataFrame) -> Done:
     """Status of every rating of a table, by identity; calls that were given up are not done."""
     import polars as pl
 
-    given_up = (pl.col("status") != "ok") & pl.col("flags").list.contains(BROKEN_OFF).fill_null(value=False)
+    given_up = (pl.col("status") != "ok") & pl.col("flags").list.contains(ENDED_UNDER_WAY).fill_null(value=False)
     columns = table.filter(~given_up).select(*IDENTITY, "status")
     return {row[:-1]: row[-1] for row in columns.iter_rows()}
 

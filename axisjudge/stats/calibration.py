@@ -18,7 +18,14 @@ from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_inte
 from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC, NO_LEAN, clustered_variance, effective_clusters
 from axisjudge.stats.estimate import Ends, Estimate, counts_of, without_interval
-from axisjudge.stats.proportions import FEWEST_CLUSTERS, FEWEST_RARE, cluster_codes, jackknife_interval, lean_to_unseen
+from axisjudge.stats.proportions import (
+    FEWEST_CLUSTERS,
+    FEWEST_RARE,
+    cluster_codes,
+    jackknife_interval,
+    lean_to_unseen,
+    with_unseen,
+)
 
 Floats = NDArray[np.float64]
 
@@ -195,18 +202,17 @@ def auroc(
             left_out = _auc_left_out(given, outcome, groups, n_clusters, wins, losses)
             # Each outcome's items, with the share of the other outcome that they stand on the right side of.
             sides = [(groups[right], wins / n_wrong), (groups[wrong], losses / n_right)]
-            if n_clusters == given.size:
-                sides = []
-            sizes = [np.unique(of, return_counts=True)[1] for of, _ in sides] or [np.ones(n_clusters, dtype=np.intp)]
-            degrees = max(min(map(effective_clusters, sizes)) - 1, 1.0)
+            sizes = [np.unique(of, return_counts=True)[1] for of, _ in sides]
+            alone = n_clusters == given.size
+            degrees = n_clusters - 1.0 if alone else max(min(map(effective_clusters, sizes)) - 1, 1.0)
             low, high = jackknife_interval(estimate, left_out, scale="logit", degrees=degrees, ci_level=ci_level)
-            for (of, placed), size in zip(sides, sizes, strict=False):
-                lean = lean_to_unseen(NO_LEAN, estimate, np.bincount(of, weights=placed)[np.unique(of)], size)
-                rarest = 1 - (1 - ci_level) ** (1 / lean.clusters)
-                low, high = min(low, estimate - rarest * lean.below), max(high, estimate + rarest * lean.above)
-            ends = Ends(low, high, "jackknife-t over clusters on the logit")
             if math.isnan(low):
                 ends = without_interval("the ranking is perfect in the sample or without one cluster")
+            else:
+                for (of, placed), size in [] if alone else zip(sides, sizes, strict=True):
+                    lean = lean_to_unseen(NO_LEAN, estimate, np.bincount(of, weights=placed)[np.unique(of)], size)
+                    low, high = with_unseen(low, high, estimate, lean, ci_level)
+                ends = Ends(low, high, "jackknife-t over clusters on the logit")
     counts = {"n_items": given.size, "n_missing": int((~kept).sum()), "n_clusters": n_clusters}
     return Estimate(estimate=estimate, **ends._asdict(), **counts_of(clusters, cluster_unit, ci_level, **counts))
 

@@ -283,6 +283,11 @@ def clustered_ends(share: float, n: float, degrees: float, lean: Lean, ci_level:
     if min(share, 1 - share) * n < FEWEST_FOR_WILSON:
         exact = clopper_pearson_interval(share * n, n, ci_level=ci_level)
         low, high = min(low, exact[0]), max(high, exact[1])
+    return with_unseen(low, high, share, lean, ci_level)
+
+
+def with_unseen(low: float, high: float, share: float, lean: Lean, ci_level: float) -> tuple[float, float]:
+    """Ends no nearer to a share than clusters of a kind that none of `lean.clusters` is may move it."""
     rarest = 1 - (1 - ci_level) ** (1 / lean.clusters)
     return max(0.0, min(low, share - rarest * lean.below)), min(1.0, max(high, share + rarest * lean.above))
 

@@ -352,6 +352,7 @@ PARTS = {
         "score_interval",
         "clustered_ends",
         "lean_to_unseen",
+        "with_unseen",
     ),
     *("any_judge_rate", "coincidence_test", "consensus_rate", "independent_panel", "reference_ranks"),
     *(

@@ -16,7 +16,7 @@ import polars as pl
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.panel import BY_PEOPLE, DrawProblem, draw_of, reference_of, undecided_in
 from axisjudge.ratings import SCHEMA, to_matrix
-from axisjudge.ratings.edge import MADE_UP, by_raters, raters_of
+from axisjudge.ratings.edge import EMPTY_RUN, MADE_UP, by_raters, raters_of
 from axisjudge.ratings.scales import categories_of, level_of, on_scale
 from axisjudge.stats.agreement.chance_corrected import set_aside
 from axisjudge.stats.panel_models import LinearPanel, PanelVotes
@@ -207,7 +207,7 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
         raise TooLittle(
             "ratings", "must be of judges, and none is", cure="name a file of judges, people's go as labels"
         )
-    rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
+    rows = judged.filter((pl.col("repeat") == 0) & ~EMPTY_RUN)
     rows = rows.filter(pl.col("mechanism").ne_missing(MECHANISM)) if judges is None else by_raters(rows, judges)
     levels = (rows.filter(pl.col("question") == question) if question else rows)["step_index"].is_not_null()
     steps = step_level if step_level is not None else len(levels) > 0 and levels.all()

@@ -10,7 +10,7 @@ import pytest
 from judges.rules.conftest import TOOLS
 
 from axisjudge import demo_paths, judge, read_trajectories
-from axisjudge.judges.answer import BROKEN_OFF, MAYBE_PAID, NOT_SENT, ONE_CALL
+from axisjudge.judges.answer import ENDED_UNDER_WAY, MAYBE_PAID, NOT_SENT, ONE_CALL
 from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.judge import VERSION, RulesJudge, grade_trajectory
 from axisjudge.judging.run import done_of
@@ -518,7 +518,7 @@ def test_what_could_not_be_held_against_anything_is_not_said_to_hold(play: Play)
 
 def test_what_the_rules_find_is_not_taken_for_what_became_of_a_call(play: Play) -> None:
     """A run in which the agent gave up was judged, and is not asked about again."""
-    assert not {*KINDS} & {BROKEN_OFF, NOT_SENT, MAYBE_PAID, ONE_CALL}
+    assert not {*KINDS} & {ENDED_UNDER_WAY, NOT_SENT, MAYBE_PAID, ONE_CALL}
     fault, _, fields = CASES["given_up"]
     ratings = judge([play(*fault, **fields)], judges=["rules"])
     assert ratings["flags"].list.contains("given_up").any()
