@@ -113,7 +113,7 @@ def plot_trust(trusts: Sequence[Trust], *, ax: theme.Axes | None = None) -> them
         theme.at_the_right(ax, risk, words, size=theme.SMALL)
         if each.granted and each.alone.error is not None:
             ax.plot(each.alone.share, each.alone.error.ci_high, "s", color="#D55E00", markersize=7)
-    ax.set_xlim(-0.02, 1.0)
+    ax.set_xlim(-0.02, 1.01)
     ax.set_ylim(0, max([*bounds, *(each.alone.risk for each in trusts)]) * 1.1)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(theme.percent_tick)
