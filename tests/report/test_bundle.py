@@ -20,11 +20,10 @@ from typer.testing import CliRunner, Result
 from axisjudge.checks import InputError
 from axisjudge.cli import app
 from axisjudge.figures.theme import PHONE, describe
-from axisjudge.report.bundle import check_bundle, composing, publish, publishing
+from axisjudge.report.bundle import check, check_bundle, composing, publish, publishing
 from axisjudge.report.bundle.article import RELATED_BLANK
 from axisjudge.report.bundle.check import MANIFEST, write_manifest
 from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works, release_of
-from axisjudge.report.bundle.publishing import print_pdf
 from axisjudge.report.drawn import SMALLEST, narrow
 from axisjudge.report.tables import COLUMN, PAGE, SPREAD, as_latex, latex
 from axisjudge.studies.agreement.by_family import DEAL_SEED, DEALS
@@ -67,7 +66,8 @@ def without_pictures():
     """Figures and PDF take seconds a bundle; the slow tests draw them."""
     drawn = composing._figures
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publishing, "print_pdf", lambda *_: "not asked for")
+        for each in (publishing, check):
+            patch.setattr(each, "print_pdf", lambda *_: "not asked for")
         patch.setattr(composing, "_figures", lambda *_, **__: [])
         yield drawn
 
@@ -309,7 +309,7 @@ def test_the_same_ratings_give_the_same_bytes(
     """Figures in every format among them; no date and no version is in any."""
     monkeypatch.setattr(composing, "_figures", without_pictures)
     manifests = []
-    for name in ("study", "study"):
+    for name in ("drawn", "drawn"):
         with at(home):
             folder = publish(name, [str(home / "data/ratings/r.jsonl")], authors=["Ada Example"], home=home).folder
         manifests.append((folder / MANIFEST).read_text())
@@ -419,11 +419,31 @@ def test_latex_shows_what_it_would_obey() -> None:
 def test_a_page_is_printed_to_the_end(tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     page.write_text("<p>first</p>" + "<p style='break-before: page'>next</p>" * 3)
-    assert print_pdf(page, tmp_path / "a.pdf") == ""
+    assert composing.print_pdf(page, tmp_path / "a.pdf") == ""
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     if shutil.which("pdftotext"):
         text = subprocess.run(["pdftotext", tmp_path / "a.pdf", "-"], capture_output=True, text=True, check=True).stdout
         assert text.count("next") == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium")
+def test_a_pdf_of_another_article_is_found(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "print_pdf", composing.print_pdf)
+    page, pdf = bundle / "article.html", bundle / "article.pdf"
+    composing.print_pdf(page, pdf)
+    write_manifest(bundle)
+    assert (held := check_bundle(bundle)).holds
+    assert not held.notes
+    edited = tmp_path / "edited.html"
+    edited.write_text(page.read_text().replace("judges", "fudges"))
+    composing.print_pdf(edited, pdf)
+    write_manifest(bundle)
+    assert check_bundle(bundle).files == ("article.pdf is not the article in print",)
+    pdf.write_bytes(pdf.read_bytes().replace(b"/Producer (", b"/Producer (another "))
+    write_manifest(bundle)
+    assert (other := check_bundle(bundle)).holds
+    assert [note for note in other.notes if "article.pdf" in note]
 
 
 def wide_table(columns: int, rows: int = 12) -> pl.DataFrame:

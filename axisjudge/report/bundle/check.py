@@ -16,7 +16,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, once_each
 from axisjudge.report.bundle.article import RELATED, RELATED_BLANK
-from axisjudge.report.bundle.composing import INPUTS, MANIFEST, SETTINGS_FILE, compose, files_of, versions
+from axisjudge.report.bundle.composing import INPUTS, MANIFEST, SETTINGS_FILE, compose, files_of, print_pdf, versions
 from axisjudge.report.bundle.inputs import checked_settings
 from axisjudge.report.difference import ResultDifference, differences, read_results
 from axisjudge.report.digest import file_sha256
@@ -85,7 +85,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
         shutil.copytree(bundle / INPUTS, again / INPUTS)
         own_works = bundle / "references.bib"
         try:
-            made, made_results, _ = compose(again, kept, own_works if own_works.exists() else None, draws=draws)
+            made, made_results = compose(again, kept, own_works if own_works.exists() else None, draws=draws)
         except InputError as error:
             if changed := changed_files(bundle):
                 raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
@@ -99,11 +99,11 @@ def check_bundle(folder: str | Path) -> BundleCheck:
         if made.source.ratings.filter(is_explored).height and EXPLORATORY.upper() not in headline:
             changes.append(ResultDifference("standing.headline", headline, EXPLORATORY.upper()))
         texts = list(_texts(bundle, again, draws=draws))
-        files = dict.fromkeys([*_other_files(bundle, again, draws=draws), *changed_files(bundle)])
+        is_other, without_pdf = _is_other_print(bundle / "article.pdf", again / "article.html")
+        other = ["article.pdf is not the article in print"] if is_other else []
+        files = dict.fromkeys([*_other_files(bundle, again, draws=draws), *other, *changed_files(bundle)])
     notes = [] if draws else ["figures are not compared: they were drawn by another version of matplotlib"]
-    notes += (
-        ["article.pdf is not compared; print it anew from article.html"] if (bundle / "article.pdf").exists() else []
-    )
+    notes += [f"article.pdf is not compared ({without_pdf}); print it anew from article.html"] if without_pdf else []
     if kept["standing"]["sentence"]:
         notes.append("what is said of lock and openings is the word of the workbench that it was made in")
     notes += [str(each) for each in texts if isinstance(each, str)]
@@ -145,6 +145,9 @@ _OWN = {
 }
 #: What LaTeX and a browser make of an article, beside it.
 _PRINTED = re.compile(r"article\.(?:pdf|aux|log|out)")
+
+#: When a PDF was printed, the only bytes that differ from print to print, and by which browser and fonts.
+_WHEN, _PRINTED_BY = re.compile(rb"\(D:[^)]*\)"), re.compile(rb"/(?:Creator|Producer) \([^)]*|/BaseFont /\S+")
 
 
 def _texts(bundle: Path, again: Path, *, draws: bool) -> Iterator[ResultDifference | str]:
@@ -194,6 +197,18 @@ def _other_files(bundle: Path, again: Path, *, draws: bool) -> Iterator[str]:
     for name in sorted(held - made):
         if not _PRINTED.fullmatch(name) and (draws or not name.startswith("figures/")):
             yield f"{name} is made by no part of this bundle"
+
+
+def _is_other_print(pdf: Path, page: Path) -> tuple[bool, str]:
+    """Whether a PDF is another one than this browser prints of the page, or why that cannot be told."""
+    if not pdf.exists():
+        return False, ""
+    if why := print_pdf(page, page.with_suffix(".pdf")):
+        return False, why
+    held, made = (_WHEN.sub(b"", each.read_bytes()) for each in (pdf, page.with_suffix(".pdf")))
+    if set(_PRINTED_BY.findall(held)) != set(_PRINTED_BY.findall(made)):
+        return False, "another program printed it, or other fonts did"
+    return held != made, ""
 
 
 def write_manifest(folder: Path) -> None:

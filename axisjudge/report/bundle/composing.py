@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -31,6 +35,8 @@ from axisjudge.studies._shared.words import spoken
 INPUTS, SETTINGS_FILE, RUBRICS, MANIFEST = "inputs", "bundle.json", "rubrics", "MANIFEST.sha256"
 #: Packages whose versions the methods name.
 _NAMED = ("axisjudge", "python", "numpy", "scipy", "polars", "matplotlib")
+#: Names of browsers of one engine, the only one that prints without a window on every system.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -41,7 +47,7 @@ def versions() -> dict[str, str]:
 
 def compose(
     folder: Path, kept: Mapping[str, Any], own_works: Path | None, *, draws: bool = True
-) -> tuple[Writeup, dict[str, Any], str]:
+) -> tuple[Writeup, dict[str, Any]]:
     """Write results, tables, figures and texts of a bundle beside its inputs, from these and `kept` alone.
 
     Parameters
@@ -93,14 +99,14 @@ def compose(
         works=works,
     )
     article = writeup.markdown()
-    html = _html(article, kept["title"], folder, "\n".join(work.text for work in works.values()))
+    bib = "\n".join(work.text for work in works.values())
     _write(folder / "article.md", article)
-    _write(folder / "article.html", html)
+    _write(folder / "article.html", _html(article, kept["title"], folder, bib))
     _write(folder / "references.bib", "\n\n".join(work.text for work in works.values()) + "\n")
     _write(folder / "article.tex", article_tex(writeup, columns=columns))
     _write(folder / "CITATION.cff", citing.citation_cff(kept, writeup.abstract))
     _write(folder / SETTINGS_FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-    return writeup, results, html
+    return writeup, results
 
 
 def _figures(part: Section, folder: Path, columns: int, *, draws: bool) -> list[tuple[str, str]]:
@@ -216,3 +222,28 @@ def _html(text: str, title: str, folder: Path, works: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def print_pdf(page: Path, target: Path, *, seconds: float = 120) -> str:
+    """Print the page in a file to `target`, with all that is folded in it open.
+
+    Returns
+    -------
+    str
+        Empty, or why there is no PDF: there is no such browser, or it printed nothing in time.
+    """
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return f"no browser that prints was found (looked for {', '.join(BROWSERS[:3])})"
+    with tempfile.TemporaryDirectory(prefix="axisjudge-print-") as private:
+        command = [browser, "--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            command.append("--no-sandbox")  # the browser refuses its sandbox to the superuser; the page is our own
+        opened = Path(private) / page.name
+        opened.write_text(page.read_text(encoding="utf-8").replace("<details>", "<details open>"), encoding="utf-8")
+        command += [f"--user-data-dir={private}", f"--print-to-pdf={target.resolve()}", opened.as_uri()]
+        try:
+            subprocess.run(command, capture_output=True, timeout=seconds, check=True)
+        except (OSError, subprocess.SubprocessError) as error:
+            return f"{Path(browser).name} did not print ({type(error).__name__})"
+    return "" if target.exists() and target.stat().st_size else f"{Path(browser).name} printed nothing"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,11 +15,16 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.report.bundle import check, citing
-from axisjudge.report.bundle.composing import INPUTS, RUBRICS, SETTINGS_FILE, compose, named_rubrics, versions
+from axisjudge.report.bundle.composing import (
+    INPUTS,
+    RUBRICS,
+    SETTINGS_FILE,
+    compose,
+    named_rubrics,
+    print_pdf,
+    versions,
+)
 from axisjudge.report.bundle.inputs import checked_settings, copy_inputs, of_votes, read_inputs
-
-#: Names of browsers of one engine, the only one that prints without a window on every system.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
 
 @dataclass(frozen=True)
@@ -110,13 +113,11 @@ def publish(
                 "versions": versions(),
                 "standing": check.standing_in_words(table),
             }
-            made, _, html = compose(folder, kept, Path(bib) if bib else None)
+            made, _ = compose(folder, kept, Path(bib) if bib else None)
         except InputError as error:  # what is wrong with a copy is wrong with what was given
             where = re.sub(rf"{re.escape(str(folder / INPUTS))}[/\\]\w+[/\\]", "", error.where)
             raise InputError(where, error.rule, error.found, error.cure) from None
-        opened = Path(aside) / "article.html"  # on paper nothing can be unfolded
-        opened.write_text(html.replace("<details>", "<details open>"), encoding="utf-8")
-        without_pdf = print_pdf(opened, folder / "article.pdf")
+        without_pdf = print_pdf(folder / "article.html", folder / "article.pdf")
         check.write_manifest(folder)
         if target.exists():
             shutil.rmtree(target)
@@ -138,26 +139,3 @@ def _copy_rubrics(ratings: pl.DataFrame, folder: Path) -> None:
         if sha in texts:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name.replace(' ', '_')}.md").write_text(texts[sha], encoding="utf-8", newline="\n")
-
-
-def print_pdf(page: Path, target: Path, *, seconds: float = 120) -> str:
-    """Print the page in a file to `target`.
-
-    Returns
-    -------
-    str
-        Empty, or why there is no PDF: there is no such browser, or it printed nothing in time.
-    """
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        return f"no browser that prints was found (looked for {', '.join(BROWSERS[:3])})"
-    with tempfile.TemporaryDirectory(prefix="axisjudge-print-") as private:
-        command = [browser, "--headless", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer"]
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            command.append("--no-sandbox")  # the browser refuses its sandbox to the superuser; the page is our own
-        command += [f"--user-data-dir={private}", f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
-        try:
-            subprocess.run(command, capture_output=True, timeout=seconds, check=True)
-        except (OSError, subprocess.SubprocessError) as error:
-            return f"{Path(browser).name} did not print ({type(error).__name__})"
-    return "" if target.exists() and target.stat().st_size else f"{Path(browser).name} printed nothing"
