@@ -187,7 +187,7 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
-    from axisjudge.judging.judging_run import Outcome, check_batches
+    from axisjudge.judging.judging_run import Outcome, check_batches, warn_of_other_families
     from axisjudge.judging.machines import Shard, judge_files
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.workbench import own
@@ -204,6 +204,7 @@ def judge(
         with workers_of(cluster) as workers:
             judged = judge_files(paths, judge or ["rules"], out, workers, reading=vars(supplied), judging=asked)
         show.account.refused += judged.refused
+        warn_of_other_families(judged.ratings)
         _print_judged_files(judged, out, json=json)
         stop(Outcome.of_all(judged.ratings).code(max_lost))
         return

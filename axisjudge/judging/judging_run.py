@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from axisjudge.checks import InputError
+from axisjudge.families import family_of
 from axisjudge.judging.batch import Batches, check_batch, check_batch_budget, check_not_in_batch
 from axisjudge.judging.estimate import PlanEstimate, agree, check_priced, estimate_of
 from axisjudge.judging.lane import LaneEnd
@@ -201,6 +202,7 @@ class JudgingRun:
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)
             self.outcome = Outcome.of(plan, ratings, self.outcome.ends, was_interrupted=self.outcome.was_interrupted)
+        warn_of_other_families(ratings)
         return ratings
 
     def _batches(self) -> Batches:
@@ -257,6 +259,15 @@ def check_batches(run: JudgingRun, options: RunOptions) -> None:
 def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:
     for sink in sinks:
         sink(ratings)
+
+
+def warn_of_other_families(ratings: pl.DataFrame) -> None:
+    """Warn of judges whose replies name a model of another family: agreement across families would count them wrong."""
+    answered = ratings.select("rater", "family", "returned_model").drop_nulls().unique().sort("rater", "returned_model")
+    for rater, family, model in answered.iter_rows():
+        if family_of(model) not in (None, family):
+            told = f"{rater} is of the family {family}, and {model} answered, of the family {family_of(model)}"
+            warnings.warn(told, UserWarning, stacklevel=4)
 
 
 def of_plan(table: pl.DataFrame, plan: JudgingPlan) -> pl.DataFrame:

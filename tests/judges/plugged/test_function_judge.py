@@ -31,6 +31,16 @@ def judged(function, trajectory=None, **how):
     return row
 
 
+def test_a_model_of_another_family_that_answered_is_said():
+    def says(model):
+        return lambda _: {"verdict": "correct", "returned_model": model}
+
+    assert judged(says("gpt-5-2025"), family="openai")["family"] == "openai"
+    assert judged(says("house-model-7"), family="openai")["verdict"] == "correct"
+    with pytest.warns(UserWarning, match="family openai, and claude-opus-4-1 answered, of the family anthropic"):
+        judged(says("claude-opus-4-1"), family="openai")
+
+
 WORDY = Verdict(rationale="why", cited_step_indices=[0, 1], verdict="uncertain", confidence=0.5)
 
 
