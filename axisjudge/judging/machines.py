@@ -34,7 +34,7 @@ from axisjudge.workbench import at, home
 #: Judges that ask nobody and cost nothing: what fails may be done again.
 FREE = ("rules", "replay")
 #: What the tables at the end are made of.
-SHORT = ("rater", "question", "status", "verdict", "rationale")
+SHORT = ("rater", "family", "returned_model", "question", "status", "verdict", "rationale")
 
 
 @dataclass(frozen=True, eq=False)
