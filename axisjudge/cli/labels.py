@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -133,8 +134,7 @@ def _serve(listening: LabelServer, folder: Path, *, json: bool) -> None:
             typer.echo(
                 f"Labels go to {folder}. Give each person their own link; Ctrl-C stops, and the same command goes on."
             )
-            for name, link in server.links().items():
-                typer.echo(f"  {name}: {link}")
+            show.lines(f"  {name}: {link}" for name, link in server.links().items())
         try:
             server.serve_forever(poll_interval=0.1)
         except KeyboardInterrupt:
@@ -183,6 +183,7 @@ def import_(
     json: show.Json = False,
 ) -> None:
     """Read people's labels from files of other tools, and say how their items were drawn."""
+    from axisjudge.imports.api import OPTIONS
     from axisjudge.labels.formats import Terms, import_labels
     from axisjudge.labels.formats.exchange import knows, two_of_one_name, with_draw, without_draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
@@ -195,12 +196,21 @@ def import_(
     drawn = None if plan is None else read_sampling(plan)
     terms = Terms(rater=rater, question=question, **theirs.terms())
     draw: dict[str, Any] = {"sampling": sampling, "key": theirs.sampling_key, "plan": drawn}
-    readings = [
-        import_labels(path, terms, form=form, **draw)
-        if form or knows(path)
-        else with_draw(_of_any_tool(path, terms), path, **draw)
-        for path in files
-    ]
+
+    def read_with(terms: Terms) -> list[ImportedLabels]:
+        return [
+            import_labels(path, terms, form=form, **draw)
+            if form or knows(path)
+            else with_draw(_of_any_tool(path, terms), path, **draw)
+            for path in files
+        ]
+
+    readings = read_with(terms)
+    idle = []
+    for name, unsaid in vars(Terms()).items():
+        with suppress(InputError):  # it is needed
+            if getattr(terms, name) and read_with(replace(terms, **{name: unsaid})) == readings:
+                idle.append(OPTIONS[name])
     every = [rating for imported in readings for rating in imported.ratings]
     if not every:
         raise InputError(", ".join(map(str, files)), "hold no labels")
@@ -215,17 +225,15 @@ def import_(
         for path, one in zip(files, readings, strict=True)
     ]
     notes = {str(path): list(one.notes) for path, one in zip(files, readings, strict=True)}
+    notes[str(files[-1])] += [f"changes nothing here: {', '.join(idle)}"] if idle else []
     for name, n in two_of_one_name([one.ratings for one in readings]).items():
-        n_items = "1 item" if n == 1 else f"{n} items"
-        unlike = f"{name} says otherwise of {n_items} than in a file before, and the last word stands"
+        unlike = f"{name} says otherwise of {n} item{'s' * (n > 1)} than in a file before, and the last word stands"
         notes[str(files[-1])].append(f"{unlike}: are these two people? Then change the name in one of the files first")
     if json:
         show.as_json({"out": str(out), "files": rows, "notes": notes})
         return
     show.table(rows, f"Labels written to {out}")
-    for path, remarks in notes.items():
-        for note in remarks:
-            typer.echo(f"{Path(path).name}: {note}.")
+    show.lines(f"{Path(path).name}: {note}." for path, remarks in notes.items() for note in remarks)
 
 
 def _of_any_tool(path: Path, terms: Terms) -> ImportedLabels:
@@ -235,11 +243,8 @@ def _of_any_tool(path: Path, terms: Terms) -> ImportedLabels:
     from axisjudge.labels.formats.exchange import ImportedLabels
     from axisjudge.labels.own import ratings_of
 
-    how = ImportOptions(
-        kind="human",
-        question=(terms.question,) if terms.question else (),
-        **{name: getattr(terms, name) for name in ("rater", "axes", "words", "scales", "trajectories")},
-    )
+    told = {name: getattr(terms, name) for name in ("rater", "axes", "words", "scales", "trajectories")}
+    how = ImportOptions(kind="human", question=(terms.question,) if terms.question else (), **told)
     set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
     read = import_ratings([each for each in set_of if each.is_file()], how, with_draw=False)
     people = read.ratings.filter(rater_kind="human") if len(set_of) > 1 else read.ratings

@@ -311,7 +311,7 @@ def _named_by_us(reading: ImportedFile, options: ImportOptions) -> pl.DataFrame:
 
 
 #: What was told -> the option that tells it.
-_TOLD = {
+OPTIONS = {
     "rater": "--rater", "axes": "--axis-map", "words": "--word-map", "scales": "--scale", "missing": "--missing",
     "kind": "--kind", "kinds": "--kind", "families": "--family", "trajectories": "--trajectories",
     "columns": "--column", "item": "--item", "rater_column": "--rater-column", "repeats": "--repeats",
@@ -324,7 +324,7 @@ def _with_idle(imported: Imported, named: Sequence[Path], given: ImportOptions, 
     if _SHEETS.issuperset(form for _, form, _ in imported.files):
         return imported
     idle = []
-    for name, option in _TOLD.items():
+    for name, option in OPTIONS.items():
         told, drawn = getattr(given, name), name == "kind" or name.startswith("sampling")
         if not told or (drawn and not with_draw):  # of `label import` all are people, and it draws itself
             continue

@@ -51,6 +51,19 @@ def test_bad_options_are_one_line(tmp_path, monkeypatch, capsys):
         assert len(said.err.splitlines()) == 1
 
 
+def test_an_option_that_changes_no_label_is_said(tmp_path, monkeypatch, capsys):
+    named, unnamed = tmp_path / "named.csv", tmp_path / "unnamed.csv"
+    named.write_text("trajectory_id,rater,sequencing\nr1,ada,correct\n", encoding="utf-8")
+    unnamed.write_text("trajectory_id,sequencing\nr1,good\n", encoding="utf-8")
+    more = ["--sampling", "unknown", "--rater", "bo", "--word-map", "good=correct"]
+    code, said = run(monkeypatch, capsys, "label", "import", named, "--out", tmp_path / "a.jsonl", *more)
+    assert (code, read_labels(tmp_path / "a.jsonl")["rater"].to_list()) == (0, ["ada"])
+    assert "changes nothing here: --rater, --word-map" in said.out
+    code, said = run(monkeypatch, capsys, "label", "import", unnamed, "--out", tmp_path / "b.jsonl", *more)
+    assert (code, read_labels(tmp_path / "b.jsonl")["rater"].to_list()) == (0, ["bo"])
+    assert "changes nothing" not in said.out
+
+
 def test_two_people_of_one_name_are_asked_about(tmp_path, monkeypatch, capsys):
     for name, words in (("one", "correct correct"), ("two", "incorrect correct")):
         lines = [f"r{n},ann,{word}" for n, word in enumerate(words.split())]
