@@ -51,3 +51,5 @@ def test_labels_go_in_the_order_that_was_drawn_and_the_plan_stays(tmp_path, monk
     assert "times as many" in said.out
     code, said = run(monkeypatch, capsys, "--out", plan)
     assert (code, "--trajectories" in said.err) == (2, True)
+    code, said = run(monkeypatch, capsys, *where, "--rater", "ada")
+    assert (code, "--page" in said.err) == (2, True), "who labels is of the page alone"
