@@ -132,7 +132,7 @@ def _print_check(read: "Checked", decisions: "Sequence[Decision]") -> None:
     for part, lines in report(read).items():
         if part == "supported":
             show.table(printed(read), f"Estimate ({read.terms.ci_level:.0%} interval)")
-            for rows in list(read.counts.values())[:_MOST_COUNTED]:
+            for rows in [] if read.votes.question.many_grades else list(read.counts.values())[:_MOST_COUNTED]:
                 show.table(rows, "Counts: people down, the judge across")
             if read.judges:
                 show.table(read.disagreements, "Where they differ", most=10)

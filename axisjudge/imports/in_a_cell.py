@@ -1,4 +1,4 @@
-"""Several raters in one place: a cell that names them beside one of their words, and records that lie in maps."""
+"""Several raters in one place: a cell that names them beside one of their words; records in maps, rows in lists."""
 
 from __future__ import annotations
 
@@ -70,3 +70,21 @@ def _name_raters(cell: Any) -> bool:
     return bool(records) and all(
         isinstance(each, Mapping) and any(last_part(name) in NAMES["rater"] for name in each) for each in records
     )
+
+
+def rows_in_lists(content: Any) -> list[dict[str, Any]]:
+    """Rows that are lists, their headings the first one or a list beside them (pandas' ``split``, W&B); else none."""
+    lists = [content] if isinstance(content, list) else list(content.values()) if isinstance(content, Mapping) else []
+    rows = next((each for each in lists if isinstance(each, list) and each and all(map(_is_list, each))), [])
+    if not rows:
+        return []
+    beside = [each for each in lists if each is not rows and isinstance(each, list) and len(each) == len(rows[0])]
+    heads, rows = (beside[0], rows) if beside else (rows[0], rows[1:])
+    names: list[Any] = [each.get("name") if isinstance(each, Mapping) else each for each in heads]
+    named = len(names) > 1 and all(isinstance(each, str) for each in names) and len({*names}) == len(names)
+    fit = named and all(len(row) == len(names) for row in rows)
+    return [dict(zip(names, row, strict=True)) for row in rows] if fit else []
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)

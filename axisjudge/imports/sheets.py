@@ -1,6 +1,6 @@
 """Tables of any kind: CSV, TSV, JSON, JSON Lines, Parquet, Excel; packed (.gz, .zip) or from standard input.
 
-JSON is read by its shape: a list of records, such a list under any name, a map of records by id, or columns. Records
+JSON is read by its shape: a list of records or of rows, one under any name, a map of records by id, or columns. Records
 inside a record are spread out (``scores.tone``). A list of records inside each record becomes a row each where its
 records name themselves (DeepEval's metrics); where they do not, they stand side by side by their position.
 """
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.in_a_cell import out_of_maps, raters_apart
+from axisjudge.imports.in_a_cell import out_of_maps, raters_apart, rows_in_lists
 from axisjudge.imports.recognise import CANDIDATES, NAMES, recognise, texts, tokens, who
 from axisjudge.imports.rewardbench import pairs_in
 from axisjudge.labels.own import decoded, separated, under_headings
@@ -298,6 +298,7 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
 
 def _tables(content: Any, name: str = "", depth: int = 0) -> list[tuple[str, list[Row]]]:
     """Lists of records under any name, with that name."""
+    content = rows_in_lists(content) or content
     if isinstance(content, list):
         if content and all(isinstance(each, list) and len(each) == 2 and _is_records(each[1]) for each in content):
             content = [{"group_id": key, **record} for key, records in content for record in records]  # key and records

@@ -288,3 +288,18 @@ def test_words_that_may_be_an_answer_stay(tmp_path):
 @pytest.mark.parametrize(("cell", "number"), [("87%", 0.87), ("0,87", 0.87), ("0.87", 0.87)])
 def test_confidences_of_every_spelling(tmp_path, cell, number):
     assert set(cells(tmp_path, "a", "b", confidence=cell).ratings["confidence"]) == {number}
+
+
+def test_rows_that_are_lists_have_their_headings_beside_them_or_as_the_first(tmp_path):
+    heads, rows = ["id", "judge", "human"], [[1, "yes", "no"], [2, None, "yes"], [3, "no", "no"]]
+    split = {"columns": heads, "index": [0, 1, 2], "data": rows}
+    fields = {"fields": [{"name": each} for each in heads], "rows": rows}
+    for number, content in enumerate((split, fields, [heads, *rows])):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(content))
+        columns = sheets.read_sheet(path).columns
+        assert [*columns] == heads, content
+        assert [*columns["judge"]] == ["yes", None, "no"]
+    path.write_text(json.dumps([heads, *rows, ["one cell"]]))
+    with pytest.raises(InputError):
+        import_ratings([path], ImportOptions(kind="human"))

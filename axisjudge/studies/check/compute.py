@@ -23,7 +23,7 @@ from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.correction import SAMPLING, CorrectedRate, corrected_rate, pairwise_level
 from axisjudge.stats.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import QUANTITIES, ClusteredShare, Decision, Estimate, Measured, decided, nothing_of
-from axisjudge.stats.proportions import cluster_codes, clustered_proportion, t_quantile
+from axisjudge.stats.proportions import cluster_codes, clustered_mean, clustered_proportion, t_quantile
 from axisjudge.stats.reference import balanced_accuracy
 from axisjudge.studies._shared.frames import Floats, Kind, rows_of
 from axisjudge.studies.check.columns import Roles
@@ -37,8 +37,9 @@ def coefficients_of(level: Level) -> dict[str, str]:
     return {name: of for name, of in coefficient_names(2, level).items() if of != "percent_agreement"}
 
 
-#: The same for both levels.
 CHANCE_CORRECTED = coefficients_of("nominal") | coefficients_of("ordinal")
+#: Of many grades: how often judge and people are at most 1 apart, and the mean of judge less people.
+OF_GRADES = ("within_one", "mean_difference")
 #: The width that is asked for where a figure is too vague: plus or minus ten points.
 WANTED_HALF_WIDTH = 0.1
 
@@ -184,16 +185,26 @@ def coefficients(
     names, values = names or coefficients_of(asked.level), np.column_stack(raters)
     how = {"categories": list(range(len(asked.words))), "alike": votes.alike, **votes.how(ci_level)}
     if asked.level == "ordinal":
-        order = np.array(asked.values)
-        values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
-        how["categories"] = list(asked.values)
+        values, how["categories"] = _numbers(votes, values), list(asked.values)
     estimates = agreement_coefficients(values, list(names.values()), **how)
     return {name: estimates[of] for name, of in names.items()}
 
 
 def _agreement(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estimate]:
     truth, level = votes.reference, terms.ci_level
-    return {"agreement": share(equal(codes, truth), votes, level), **coefficients(votes, (codes, truth), level)}
+    measures = {"agreement": share(equal(codes, truth), votes, level), **coefficients(votes, (codes, truth), level)}
+    if votes.question.many_grades:
+        apart = _numbers(votes, codes) - _numbers(votes, truth)
+        near = np.where(np.isnan(apart), np.nan, np.abs(apart) <= 1)
+        how = votes.how(level) | {"clusters": votes.ways[0] if votes.ways else None}
+        mean = clustered_mean(apart, alike=votes.alike, **how)
+        mean = replace(mean, ci_low=math.nan, ci_high=math.nan, reason=ONE_WAY) if votes.crossed else mean
+        measures |= {"within_one": share(near, votes, level), "mean_difference": mean}
+    return measures
+
+
+def _numbers(votes: Votes, codes: Floats) -> Floats:
+    return np.interp(codes, range(len(votes.question.words)), votes.question.values)
 
 
 def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estimate]:
@@ -264,7 +275,7 @@ def _by_another(terms: CheckTerms, votes: Votes, number: int) -> bool:
 
 def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -> E:
     """The estimate, or nothing where the draw of the labels would bend it."""
-    base = "agreement" if name in CHANCE_CORRECTED else name
+    base = "agreement" if name in (*CHANCE_CORRECTED, *OF_GRADES) else name
     spoilt = base in _SPOILT.get(terms.sampling, ()) or (name == "precision" and _by_another(terms, votes, number))
     if votes.in_full or not spoilt:
         return each
@@ -318,14 +329,9 @@ def ranks(votes: Votes, ci_level: float) -> RankSets | None:
     truth = votes.reference[kept]
     if not truth.size:
         return None
-    if votes.question.directed:
-        n_word = np.array([max((truth == word).sum(), 1) for word in (0, 1)])
-        weight = 1 / (2 * n_word[truth.astype(np.intp)])
-    else:
-        weight = np.full(truth.size, 1 / truth.size)
-    codes = cluster_codes(None if votes.clusters is None else votes.clusters[kept], truth.size)
-    if codes.max() >= MOST_GROUPS:
-        codes = codes % MOST_GROUPS
+    word = truth.astype(np.intp) if votes.question.directed else np.zeros(truth.size, np.intp)
+    weight = 1 / ((1 + votes.question.directed) * np.bincount(word)[word])
+    codes = cluster_codes(None if votes.clusters is None else votes.clusters[kept], truth.size) % MOST_GROUPS
     right = (votes.ratings[kept] == truth[:, None]) * weight[:, None]
     totals = np.column_stack([np.bincount(codes, weights=column) for column in right.T])
     return rank_sets(totals * len(totals), ci_level=ci_level, rng=np.random.default_rng(0))
@@ -370,13 +376,12 @@ class Checked(Result):
         every = []
         for first, second in itertools.combinations(range(len(votes.judges)), 2):
             pair = votes.ratings[:, [first, second]].T
-            right = [equal(codes, truth) for codes in pair]
             sides = {
                 name: paired_share_difference(*(hits(codes, truth, word) for codes in pair), **how)
                 for name, word in (("caught", 1), ("passed", 0))
                 if votes.question.directed
             }
-            agreement = paired_share_difference(*right, **how)
+            agreement = paired_share_difference(*(equal(codes, truth) for codes in pair), **how)
             every.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
         return tuple(every)
 
@@ -398,9 +403,8 @@ class Checked(Result):
             np.where(heard.any(axis=1), right / np.maximum(heard.sum(axis=1), 1), np.nan),
             np.where(votes.labelled, truth == 0, np.nan),
         )
-        tried = len(signals) * len(votes.occasions)
         p_values = {
-            name: tried * min(shared_by_chance(each, codes, clusters) for each in signals)
+            name: len(signals) * len(votes.occasions) * min(shared_by_chance(each, codes, clusters) for each in signals)
             for name, codes in votes.occasions.items()
         }
         return {name: p for name, p in p_values.items() if p <= _DIFFERS}
@@ -514,6 +518,8 @@ NAMES = {
     "f1": ("F1", "failing"),
     "balanced_accuracy": (QUANTITIES["balanced_accuracy"].words, ""),
     "agreement": ("agreement", ""),
+    "within_one": ("at most 1 apart", ""),
+    "mean_difference": ("judge less people", ""),
     **{name: (COEFFICIENTS[of].label, "") for name, of in CHANCE_CORRECTED.items()},
 }
 #: Judges side by side in print, up to so many; more stand below each other, with these measures.
@@ -545,13 +551,13 @@ def label(read: Checked, name: str) -> tuple[str, str, str]:
     measure, about = NAMES[name]
     asked = read.votes.question
     word = {"failing": asked.failing, "passing": asked.passing}.get(about, "")
-    return measure, word, asked.level if name in CHANCE_CORRECTED else "nominal"
+    return measure, word, asked.level if name in (*CHANCE_CORRECTED, *OF_GRADES) else "nominal"
 
 
 def _row(judge: str, measure: str, word: str, scale: str, estimate: Estimate) -> dict[str, Any]:
     n_effective = estimate.effective_clusters if isinstance(estimate, ClusteredShare) else float(estimate.n_clusters)
-    row = {"judge": judge, "measure": measure, "of": word, "scale": scale, "effective_clusters": n_effective}
-    row |= rows_of([estimate], _FIGURES)[0]
+    named = {"judge": judge, "measure": measure, "of": word, "scale": scale, "effective_clusters": n_effective}
+    row = named | rows_of([estimate], _FIGURES)[0]
     return {name: row[name] for name in COLUMNS}
 
 

@@ -224,10 +224,15 @@ def _first_line(read: Checked, judge: compute.JudgeCheck) -> str:
         commonest = next((word for word, each in judge.by_word.items() if each.n_items == common), "")
         if not judge.n_compared:
             return f"{judge.name}: no {votes.noun} has its word and people's."
+        each = f"by people's word {', '.join(words)}"
+        if asked.many_grades:
+            more = judge.measures["mean_difference"]
+            ends = no_interval() if math.isnan(more.ci_low) else f"{more.ci_low:+z.2f} to {more.ci_high:+z.2f}"
+            each = f"at most 1 apart on {_share(judge.measures['within_one'])}"
+            each += f"; its grades less theirs are {more.estimate:+z.2f} ({ends}) on average"
         return (
             f"{judge.name} said what people said of {_share(judge.measures['agreement'])} of {judge.n_compared:,} "
-            f"{votes.noun}s (always {commonest!r}: {common / judge.n_compared:.0%}); "
-            f"by people's word {', '.join(words)}{_by(read)}."
+            f"{votes.noun}s (always {commonest!r}: {common / judge.n_compared:.0%}); {each}{_by(read)}."
         )
     passed, caught = judge.measures["specificity"], judge.measures["sensitivity"]
     if not compute.comparable(votes, read.terms):
@@ -527,8 +532,9 @@ def abreast(read: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
     """Of each measure, and of each word of more than two: heading, whether below 0 is possible, figures by judge."""
     for name in next(iter(read.compared.values())):
         figures = {rater: measures[name] for rater, measures in read.compared.items()}
-        yield heading(read, name), name in compute.CHANCE_CORRECTED, figures
-    for word in [] if read.votes.question.directed or not read.judges else read.judges[0].by_word:
+        yield heading(read, name), name in (*compute.CHANCE_CORRECTED, "mean_difference"), figures
+    asked = read.votes.question
+    for word in [] if asked.directed or asked.many_grades or not read.judges else read.judges[0].by_word:
         yield f"recall of {word!r}", False, {judge.name: judge.by_word[word] for judge in read.judges}
 
 

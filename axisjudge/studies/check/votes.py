@@ -70,6 +70,11 @@ class Question:
         """As told; else ordinal where more than two words are numbers, so that distances count, and nominal."""
         return self.stated or ("ordinal" if len(self.words) > 2 and self.values else "nominal")
 
+    @property
+    def many_grades(self) -> bool:
+        """Whether how far two are apart tells more than what was made of each grade."""
+        return self.level == "ordinal" and len(self.words) > 5
+
 
 def one_line(words: Sequence[str]) -> str:
     """Words in a line that ``--words`` takes: parted by commas, one that holds a comma in quotation marks."""

@@ -5,7 +5,7 @@ import math
 import krippendorff
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 from sklearn import metrics
 from statsmodels.stats.proportion import proportion_confint
 from studies.check.conftest import votes
@@ -13,6 +13,7 @@ from studies.check.conftest import votes
 from axisjudge.checks import InputError
 from axisjudge.studies import check as folder
 from axisjudge.studies.check import check, decide
+from axisjudge.studies.check.sentences import printed
 
 TABLE = votes()
 
@@ -247,3 +248,27 @@ def test_people_beside_people_stand_in_the_table():
     found = check(TABLE | {"qwen": TABLE["gpt"], "human2": TABLE["human"]}, human=["human", "human2"])
     pairs = found.beside.table.groupby(["rater", "other_rater"]).size()
     assert set(pairs.index) == {("gpt", "qwen"), ("human", "human2")}
+
+
+def test_of_many_grades_how_far_two_are_apart_is_said_and_no_recall_of_each():
+    rng = np.random.default_rng(4)
+    human = rng.integers(1, 11, 60)
+    judge = np.clip(human + rng.integers(-1, 3, 60), 1, 10)
+    table = {"id": range(60), "judge": judge, "human": human, "day": np.arange(60) % 12, "task": np.arange(60) // 2}
+    table = {name: [*map(str, cells)] for name, cells in table.items()}
+    apart = judge - human
+    found = check(table, cluster="none")
+    near, mean = (found.read.judges[0].measures[name] for name in ("within_one", "mean_difference"))
+    assert near.estimate == pytest.approx((np.abs(apart) <= 1).mean())
+    half = t.ppf(0.975, 59) * apart.std(ddof=1) / math.sqrt(60)
+    assert (mean.estimate, mean.ci_low, mean.ci_high) == pytest.approx(
+        (apart.mean(), apart.mean() - half, apart.mean() + half)
+    )
+    assert f"{apart.mean():+.2f} ({mean.ci_low:+.2f} to {mean.ci_high:+.2f})" in found.answer
+    assert not any("recall" in row["measure"] for row in printed(found.read))
+    assert not any("recall" in row["measure"] for row in printed(check(table, cluster="none", scale="ordinal").read))
+    assert any("recall" in row["measure"] for row in printed(check(table, cluster="none", scale="nominal").read))
+    both = check(table, cluster=["task", "day"]).read.judges[0].measures["mean_difference"]
+    assert both.estimate == pytest.approx(apart.mean())
+    assert math.isnan(both.ci_low)
+    assert both.reason
