@@ -435,7 +435,8 @@ def who(name: str) -> str:
     """``people`` or ``judge`` where the name of a column says it, else nothing; what names both is people's."""
     own = tokens(name)
     stems = {each.rstrip("0123456789") for each in own}
-    if own & (CONFIDENCE | _AGREEING) or ("?" in name and " " in name):  # a whole question names nobody who answers it
+    first = {*re.split(r"[\W_]+", name.casefold())[:2]}  # a whole question that begins with nobody names nobody
+    if own & (CONFIDENCE | _AGREEING) or ("?" in name and " " in name and not first & (_JUDGE | HUMAN)):
         return ""
     is_truth = stems & TRUTH and stems - {"", "y"} <= TRUTH | LABEL_WORDS | _BESIDE | _VERDICT
     is_truth = is_truth and not (stems & _SCORES and stems & TRUTH <= _OF_TEXTS)  # what a judge gave to the reference

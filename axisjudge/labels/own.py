@@ -99,6 +99,7 @@ def under_headings(path: Path, rows: list[list[str]]) -> tuple[dict[str, list[st
     Titles and comments above the headings are left out. A heading over several columns (``GPT-4o,,Human,``) goes before
     what is below it (``GPT-4o verdict``); where each column has its own, what is below it (a survey's whole question)
     is left out. A second column of a name is ``name (2)``, and is left out where it repeats the first in every row.
+    Sums below a blank line are left out.
     """
     above: list[str] = []
     while len(rows) > 1 and _is_above(rows[0], rows[1:]):
@@ -113,6 +114,11 @@ def under_headings(path: Path, rows: list[list[str]]) -> tuple[dict[str, list[st
             names = [" ".join(filter(None, pair)) for pair in zip(over, row, strict=True)]
         notes.append(f"headings too: {', '.join(filter(None, row))[:60]!r}, which stands below the first ones")
         number += 1
+    if below := _below(rows):
+        rows = rows[: -len(below) - 1]
+        notes.append(
+            f"below a blank line and no rows: {' / '.join(' '.join(filter(None, row)) for row in below)[:60]!r}"
+        )
     for at, row in enumerate(rows, start=number):
         if len(row) != len(names):
             rule = f"has {len(row)} cells where the header has {len(names)}"
@@ -131,6 +137,16 @@ def _is_above(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     comment = row[0].lstrip().startswith("#") and len(row) != width
     title = width > 1 and row[0] and not any(map(str.strip, row[1:])) and sum(map(bool, map(str.strip, rest[-1]))) > 1
     return bool(comment or title) or not any(map(str.strip, row))
+
+
+def _below(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """The few last lines, below a blank one, of which each leaves a cell empty that every row above fills."""
+    blank = max((at for at, row in enumerate(rows) if not any(map(str.strip, row))), default=-1)
+    above, below = [row for row in rows[: max(blank, 0)] if any(map(str.strip, row))], rows[blank + 1 :]
+    if not above or len(below) * 10 > len(above) or {*map(len, rows)} != {len(rows[0])}:
+        return []
+    always = [at for at, cells in enumerate(zip(*above, strict=True)) if all(map(str.strip, cells))]
+    return below if all(any(not row[at].strip() for at in always) for row in below) else []
 
 
 def _are_headings(row: Sequence[str], rest: Sequence[Sequence[str]], names: Sequence[str]) -> bool:

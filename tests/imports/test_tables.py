@@ -10,6 +10,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings, sheets
 from axisjudge.imports import cells as cells_as_left
+from axisjudge.imports.recognise import who
 from axisjudge.ratings import read_ratings, write_ratings
 from axisjudge.trajectory import Trajectory
 
@@ -303,3 +304,20 @@ def test_rows_that_are_lists_have_their_headings_beside_them_or_as_the_first(tmp
     path.write_text(json.dumps([heads, *rows, ["one cell"]]))
     with pytest.raises(InputError):
         import_ratings([path], ImportOptions(kind="human"))
+
+
+def test_sums_below_a_blank_line_are_no_rows(tmp_path):
+    rows = [f"{n},{'yes' if n % 3 else 'no'},{'yes' if n % 4 else 'no'}" for n in range(40)]
+    path = tmp_path / "sheet.csv"
+    path.write_text("\n".join(["id,LLM judge: pass?,human", *rows, ",,", ",26 yes,30", ",TOTAL,85%"]))
+    table = sheets.read_sheet(path)
+    assert {len(cells) for cells in table.columns.values()} == {40}
+    assert any("85%" in note for note in table.notes)
+    path.write_text("\n".join(["id,LLM judge: pass?,human", *rows[:39], ",,", rows[39]]))
+    whole = sum(map(bool, sheets.read_sheet(path).columns["human"]))
+    assert whole == 40, "what is whole is a row, blank lines or not"
+    assert [who(name) for name in ("LLM judge: pass?", "Human says ok?", "Is the human right?")] == [
+        "judge",
+        "people",
+        "",
+    ]
