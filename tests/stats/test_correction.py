@@ -9,6 +9,7 @@ from scipy.stats import t
 from stats.labelled_worlds import WORLDS, World
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import OUTCOME_ICC, clustered_variance
 from axisjudge.stats.correction import (
     ALL_AGENTS,
     SAMPLING,
@@ -22,7 +23,7 @@ from axisjudge.stats.correction import (
     rogan_gladen,
 )
 from axisjudge.stats.prediction_powered import prediction_powered_mean
-from axisjudge.stats.proportions import wilson_interval
+from axisjudge.stats.proportions import clustered_proportion, score_interval, wilson_interval
 from axisjudge.stats.uneven_draws import LabelledSample, eff_per_item, post_stratified_interval, rate_by_bets
 from axisjudge.studies._shared.words import if_twice
 
@@ -113,8 +114,38 @@ def test_the_prediction_powered_mean_leaves_a_useless_judge_out():
     assert found.estimate == pytest.approx(np.nanmean(told))
     assert "weight of the judge 0.00" in found.method
     own = told[~np.isnan(told)]
-    half = t.ppf(0.975, own.size - 1) * own.std(ddof=1) / math.sqrt(own.size)
-    assert (found.ci_low, found.ci_high) == pytest.approx((own.mean() - half, own.mean() + half))
+    expected = score_interval(own.mean(), own.size, t.ppf(0.975, own.size - 1))
+    assert (found.ci_low, found.ci_high) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("sizes", [[4] * 30, [20, 12, 8, 8] + [3] * 10 + [1] * 6], ids=["even", "uneven"])
+def test_a_judge_that_says_the_same_of_all_leaves_the_share_of_the_labels(share, sizes):
+    rng = np.random.default_rng(4)
+    task = np.repeat(np.arange(2 * len(sizes)), 2 * sizes)
+    failed = (rng.random(task.size) < rng.beta(share + 1e-9, 1 - share + 1e-9, 2 * len(sizes))[task]).astype(float)
+    label = np.where(task < len(sizes), failed, NONE)
+    found = prediction_powered_mean(np.full(task.size, 0.3), label, clusters=task)
+    alone = clustered_proportion(label[task < len(sizes)], task[task < len(sizes)])
+    assert found.in_short == pytest.approx(alone.in_short)
+    mirrored = prediction_powered_mean(np.full(task.size, 0.3), 1 - label, clusters=task)
+    assert (mirrored.ci_low, mirrored.ci_high) == pytest.approx((1 - found.ci_high, 1 - found.ci_low))
+
+
+def test_the_mean_of_numbers_reaches_further_where_large_clusters_were_not_seen():
+    """t standard errors, of the labels' own clusters, and to the side that sizes and outcomes point to further."""
+    rng = np.random.default_rng(6)
+    sizes = np.r_[30, 18, 12, np.full(20, 3)]
+    task = np.repeat(np.arange(23), sizes)
+    score = 5 + np.minimum(sizes, 12)[task] + rng.standard_normal(task.size)
+    found = prediction_powered_mean(np.zeros(task.size), score, clusters=task)
+    known = clustered_variance((score - score.mean()) / task.size, task, prior=OUTCOME_ICC)
+    below, above = known.lean.quantiles(t.ppf(0.975, known.degrees))
+    assert above > below
+    expected = score.mean() - below * known.error, score.mean() + above * known.error
+    assert (found.ci_low, found.ci_high) == pytest.approx(expected)
+    assert "all labels are equal" in prediction_powered_mean(score, np.full(task.size, 7.0), clusters=task).reason
+    assert "all labels are equal" in prediction_powered_mean(score, np.full(task.size, 0.5), clusters=task).reason
 
 
 @pytest.mark.parametrize("seed", range(3))
