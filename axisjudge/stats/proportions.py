@@ -35,9 +35,6 @@ FEWEST_FOR_WILSON = 15
 FEWEST_CLUSTERS = 10
 #: With fewer of the rarer outcome the sampling distribution is too skewed for a standard error.
 FEWEST_RARE = 5
-#: Intraclass correlation assumed at least where few clusters or rare outcomes cannot show it (that of task outcomes
-#: measured on public agent data is .1 to .3).
-LEAST_ICC = 0.1
 
 Scale = Literal["identity", "fisher", "logit"]
 _SCALES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {

@@ -281,5 +281,25 @@ def test_an_item_is_worth_what_its_cluster_leaves_of_it():
     groups = np.repeat(np.arange(12), 4)
     influence = np.repeat(np.r_[np.ones(6), -np.ones(6)], 4) / 48
     found = eff_per_item(sample(np.ones(48), groups=3 * groups), influence, np.ones(48, dtype=bool))
-    held = min(12, 4 * (1.3 / 0.3) ** 2)  # expected 1 + 3 x .1; clusters of equal items make it give way
+    held = min(12, 4 * (1.3 / 0.3) ** 2)  # expected 1 + 3 x .3; clusters of equal items make it give way
     assert found == pytest.approx((norm.ppf(0.975) / student.ppf(0.975, held + 11)) ** 2 / 4)
+
+
+@pytest.mark.parametrize("word", [0.0, 1.0])
+def test_labels_that_all_say_the_same_leave_room_for_tasks_unlike_those_seen(word):
+    """Of 12 tasks a kind that fails as a whole is only known to be rarer than 1 - .05^(1/12)."""
+    task, verdict = np.repeat(np.arange(36), 4), np.tile([1.0, 0.0], 72)
+    label = np.where(task < 12, word, math.nan)
+    rate = corrected_rate(verdict, label, sampling="random", clusters=task).rate
+    assert abs(word - (rate.ci_low if word else rate.ci_high)) >= 1 - 0.05 ** (1 / 12) - 1e-12
+
+
+def test_a_corrected_rate_reaches_further_where_large_tasks_fail_more():
+    """As the share of the labels alone does: large tasks that were not drawn are missing to one side."""
+    rng = np.random.default_rng(2)
+    sizes = np.tile([24, 16, 10, *[3] * 16], 3)
+    task = np.repeat(np.arange(57), sizes)
+    failed = (rng.random(task.size) < np.where(sizes >= 10, 0.6, 0.1)[task]).astype(float)
+    verdict = np.where(rng.random(task.size) < 0.9, failed, 1 - failed)
+    found = corrected_rate(verdict, np.where(task < 19, failed, math.nan), sampling="random", clusters=task).rate
+    assert found.ci_high - found.estimate > 1.2 * (found.estimate - found.ci_low)
