@@ -293,6 +293,8 @@ PARTS = {
     *(
         "cluster_sums",
         "linearised",
+        "moved_by",
+        "scale_of",
         "too_few_clusters",
         "no_interval",
         "without_interval",

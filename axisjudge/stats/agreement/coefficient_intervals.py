@@ -149,13 +149,14 @@ def _clusters_alike(coefficient: Coefficient, patterns: RatingPatterns, ci_level
         return without_interval("too few items differ or leave the commonest word")
     estimate, left_out = leave_one_cluster_out(coefficient, patterns)
     low, high = proportions.jackknife_interval(
-        estimate, left_out[np.unique(patterns.cluster[patterns.compared])], scale=_scale(coefficient)[0],
+        estimate, left_out[np.unique(patterns.cluster[patterns.compared])], scale=scale_of(coefficient)[0],
         degrees=patterns.n_clusters() - 1, ci_level=ci_level,
     )  # fmt: skip
     return without_interval(PERFECT) if math.isnan(low) else Ends(low, high, "jackknife-t, clusters alike")
 
 
-def _scale(coefficient: Coefficient) -> tuple[proportions.Scale, str]:
+def scale_of(coefficient: Coefficient) -> tuple[proportions.Scale, str]:
+    """The scale on which a coefficient's interval is taken, and its name."""
     return ("logit", "the logit") if coefficient.name == "percent_agreement" else ("fisher", "Fisher’s z")
 
 
@@ -167,7 +168,7 @@ def _bootstrap(
     number: int,
     ci_level: float,
 ) -> Ends:
-    scale, named = _scale(coefficient)
+    scale, named = scale_of(coefficient)
     draws = coefficient.estimate(bootstrap.resampled[number], patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = proportions.bootstrap_interval(estimate, draws, n=patterns.n_clusters(), scale=scale, ci_level=ci_level)
@@ -199,40 +200,47 @@ def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) ->
 
 def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, scale: proportions.Scale) -> Floats:
     """What an item of each row with two ratings or more moves the coefficient by, on a scale; NaN where infinite."""
-    counts = patterns.items[patterns.paired]
-    n = counts.sum()
-    total = patterns.counts @ sums
-    left_out = proportions.on_scale(scale, coefficient.estimate(total - sums[patterns.paired], patterns.categories))
-    with np.errstate(invalid="ignore"):
-        moved = (counts @ left_out / n - left_out) * (n - 1) / n
+    left_out = coefficient.estimate(patterns.counts @ sums - sums[patterns.paired], patterns.categories)
+    moved = moved_by(left_out, patterns.items[patterns.paired], scale)
     of_pattern = np.full(len(sums), np.nan)
     of_pattern[patterns.paired] = moved
     return np.asarray(of_pattern[patterns.pattern[patterns.compared]])
 
 
-def _variance(patterns: RatingPatterns, moved: Floats) -> ClusteredVariance:
+def moved_by(left_out: Floats, times: Floats, scale: proportions.Scale) -> Floats:
+    """What an item moves an estimate by, from its values without one item of each kind, `times` there is of it."""
+    value, n = proportions.on_scale(scale, left_out), times.sum()
+    with np.errstate(invalid="ignore"):
+        return np.asarray((times @ value / n - value) * (n - 1) / n)
+
+
+def _variance(moved: Floats, groups: Ints | None, times: Floats | None) -> ClusteredVariance:
     """The variance behind influences."""
-    times = patterns.times[patterns.compared]
-    return clustered_variance(moved, patterns.groups, times=times, prior=OUTCOME_ICC, rare=True)
+    return clustered_variance(moved, groups, times=times, prior=OUTCOME_ICC, rare=True)
 
 
 def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Ends:
-    scale, named = _scale(coefficient)
+    scale, named = scale_of(coefficient)
     moved = influences(coefficient, patterns, sums, scale)
     if not np.isfinite(moved).all():
         return without_interval("agreement is perfect in the sample or without one item")
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
-    return linearised(estimate, _variance(patterns, moved), ci_level, scale, named)
+    times = patterns.times[patterns.compared]
+    return linearised(estimate, moved, patterns.groups, times, scale=scale, named=named, ci_level=ci_level)
 
 
 def linearised(
     estimate: float,
-    variance: ClusteredVariance,
-    ci_level: float,
+    moved: Floats,
+    groups: Ints | None,
+    times: Floats | None = None,
+    *,
     scale: proportions.Scale = "fisher",
     named: str = "Fisher’s z",
+    ci_level: float,
 ) -> Ends:
-    """The interval of a coefficient by the variance of what items move it by on a scale."""
+    """The interval of a coefficient by what items, `times` there are of each, move it by on a scale."""
+    variance = _variance(moved, groups, times)
     low, high = proportions.interval_on(scale, estimate, variance.error, variance.degrees, ci_level, variance.lean)
     ends = without_interval("agreement is perfect in the sample") if math.isnan(low) else Ends(low, high)
     return ends._replace(method=f"linearised on {named}, t on {variance.degrees:.1f} degrees")
@@ -251,7 +259,7 @@ def _posterior(
         return Ends(reason="few clusters and more than 60 different values: numbers rather than categories")
     cells, counts, prior = _cells(coefficient, patterns)
     moved = influences(coefficient, patterns, sums, "identity")
-    variance = _variance(patterns, np.nan_to_num(moved))
+    variance = _variance(np.nan_to_num(moved), patterns.groups, patterns.times[patterns.compared])
     degrees = variance.degrees
     alone = not patterns.grouped or bool((patterns.cluster_sizes() <= 1).all())
     if alone and np.unique(cells[cells >= 0]).size > 2:

@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.agreement.coefficient_intervals import PERFECT, linearised
-from axisjudge.stats.clusters import OUTCOME_ICC, clustered_variance
 from axisjudge.stats.estimate import Ends, NamedEstimate, many, too_few_clusters, without_interval
 from axisjudge.stats.proportions import cluster_codes, on_scale
 
@@ -293,7 +292,7 @@ def _linearised(
         moved = (left_out.mean() - left_out) * (len(sums) - 1) / len(sums)
     if not np.isfinite(moved).all():
         return without_interval(PERFECT)
-    return linearised(value, clustered_variance(moved, codes, prior=OUTCOME_ICC, rare=True), ci_level)
+    return linearised(value, moved, codes, ci_level=ci_level)
 
 
 def _result(

@@ -1,11 +1,13 @@
 """A coefficient of every two raters, its mean over groups of pairs, and the difference of two such means; on which
 scale, and what would overturn it.
 
-Intervals of the means: delete-one-cluster jackknife on Fisher's z with t on Kish's effective clusters less one;
-simulated with 12 to 140 tasks and prevalences of .05 to .3 they cover .92 to .97. The difference combines the two
-(MOVER, Zou 2007, doi:10.1037/1082-989X.12.4.399) with t on half the degrees of freedom and covers .937 to .97 from 25
-tasks; with fewer there is none. Where words are rare it takes the two means as unrelated and covers .98 to 1.0 at 25,
-50 and 200 tasks of 4 (.91 with the correlation that the jackknife shows).
+Intervals of the means, and of several questions, are those of one pair (`coefficient_intervals`): what each item moves
+the value by, on Fisher's z, added up over clusters. Where a word is rare for some pair, a mean reaches as far as its
+pairs do on average, as if all erred alike (Cauchy-Schwarz). Of 14 to 60 tasks of 2 to 24 items, prevalences .05 to .5
+(designs kept back), means of three pairs are covered in .94 to 1.0 and one pair of two questions in .95 to .98; .90 to
+.94 where judges err by whole tasks. The difference combines two means (MOVER, Zou 2007,
+doi:10.1037/1082-989X.12.4.399) with t on half the degrees of freedom and covers .92 to 1.0 from 25 tasks; with fewer
+there is none. Where words are rare it takes the two means as unrelated (.91 with the correlation of a jackknife).
 
 Several questions are pooled within themselves: 1 - (sum over questions of the observed disagreement of their items) /
 (sum of the expected one), chance taken within each question. So the value lies between those of the questions, where
@@ -17,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -26,13 +28,14 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement import coefficients
 from axisjudge.stats.agreement.chance_corrected import Seed, agreement_coefficients
-from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare, shows_few
+from axisjudge.stats.agreement.coefficient_intervals import linearised, moved_by, rare, scale_of, shows_few
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, RatingPatterns
 from axisjudge.stats.agreement.coefficients import coefficient as coefficient_value
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.comparisons.ranking import Reversal, fewest_changes
-from axisjudge.stats.estimate import Estimate, NamedEstimate, difference_ends, many
-from axisjudge.stats.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
+from axisjudge.stats.estimate import Ends, Estimate, NamedEstimate, difference_ends, many
+from axisjudge.stats.proportions import FEWEST_CLUSTERS, Scale, t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -58,9 +61,9 @@ class Sampled(TypedDict, total=False):
 class PairedCoefficient:
     """A coefficient of every two raters.
 
-    `pairs` are positions of raters, `values` their coefficients (NaN where undefined), `without` the same without each
-    cluster (pairs x clusters), `n_items` the items that both rated; `rare` says that a word is too rare for the
-    jackknife's correlation, `few` that too few items differ at all. `codes` are as in
+    `pairs` are positions of raters, `values` their coefficients (NaN where undefined), `left_out` the same without one
+    item of each stratum and row of `codes` (pairs x strata x rows), `n_items` the items that both rated; `rare` says
+    that a word is too rare for a correlation of two means, `few` that too few items differ at all. `codes` are as in
     `paired_coefficient`.
     """
 
@@ -70,7 +73,7 @@ class PairedCoefficient:
     sample: Sampled
     pairs: tuple[tuple[int, int], ...]
     values: Floats
-    without: Floats
+    left_out: Floats
     n_items: NDArray[np.intp]
     rare: NDArray[np.bool_]
     few: NDArray[np.bool_]
@@ -85,25 +88,29 @@ class PairedCoefficient:
 
     def mean(self, group: Sequence[int], empty: str) -> Estimate:
         """The mean over a group of pairs (positions in `pairs`), with its interval; `empty` says why there are none."""
-        if len(group) == 1 and self.sample.get("strata") is None:  # its coefficient's own: a posterior if rare
-            both = list(self.pairs[group[0]])
-            return coefficient_of(self.codes[:, both], self.coefficient, self.n_categories, **self.sample)
-        values, without = self.values[group], self.without[group]
+        if len(group) == 1:
+            return self._own(group[0])
+        values = self.values[group]
         defined, n_items = ~np.isnan(values), int(self.n_items[group].max(initial=0))
         common: dict[str, Any] = {"n_items": n_items, "n_raters": 2, **self._about}
         if not defined.any():
             reason = "no pair of judges has a defined value" if values.size else empty
             return Estimate(estimate=math.nan, reason=reason, **common)
-        left_out = f"{(~defined).sum()} of {values.size} pairs are undefined and left out"
-        notes = () if defined.all() else (left_out,)
+        undefined = f"{(~defined).sum()} of {values.size} pairs are undefined and left out"
+        notes = () if defined.all() else (undefined,)
         estimate = float(values[defined].mean())
-        low, high, why = _jackknife(estimate, without[defined].mean(axis=0), self.sample)
-        method = "" if why else "jackknife-t over clusters on Fisher's z, mean over pairs"
-        ends: dict[str, Any] = {"ci_low": low, "ci_high": high, "reason": why, "notes": notes, "method": method}
-        return Estimate(estimate=estimate, **ends, **common)
+        known = np.asarray(group)[defined]
+        if self.rare[known].any() and self._n_clusters >= FEWEST_CLUSTERS:
+            own = [self._own(number) for number in known.tolist()]
+            low, high = (float(np.mean([each.in_short[end] for each in own])) for end in (1, 2))
+            why = next((each.reason for each in own if each.reason), "")
+            ends = Ends(low, high, "" if why else "mean of the intervals of its pairs, as a word is rare", why)
+        else:
+            ends = _linearised(self.coefficient, estimate, *self._of(known), self.sample, "mean over pairs")
+        return Estimate(estimate=estimate, notes=notes, **ends._asdict(), **common)
 
     def difference(self, first: Sequence[int], second: Sequence[int], means: tuple[Estimate, Estimate]) -> Estimate:
-        """First mean minus second: their intervals combined with the correlation of their jackknife values."""
+        """First mean minus second: their intervals combined with the correlation of what clusters move them by."""
         one, other = means
         estimate = one.estimate - other.estimate
         common: dict[str, Any] = {"n_items": max(one.n_items, other.n_items), "n_raters": 2, **self._about}
@@ -112,9 +119,13 @@ class PairedCoefficient:
             reason = f"an interval of the difference needs {FEWEST_FOR_DIFFERENCE} clusters and 5 of the rarer words"
         if reason:
             return Estimate(estimate=estimate, reason=reason, **common)
-        without = [self.without[group] for group in (first, second)]
-        correlation = float(np.corrcoef([part[~np.isnan(part).any(axis=1)].mean(axis=0) for part in without])[0, 1])
-        if self.rare[[*first, *second]].any():  # the jackknife's correlation is not to be relied on
+        defined = (np.asarray(group)[~np.isnan(self.values[group])] for group in (first, second))
+        parts = [_moved(*self._of(group), self.sample, "identity") for group in defined]
+        one_by, other_by = (
+            np.bincount(at, weights=moved * times, minlength=self._n_clusters) for moved, at, times in parts
+        )
+        correlation = float(np.corrcoef(one_by, other_by)[0, 1])
+        if self.rare[[*first, *second]].any():  # what clusters show of it is not to be relied on
             correlation = min(correlation, 0.0)
         low, high = difference_ends(one, other, correlation)
         degrees = _degrees(self.sample)  # few tasks carry most of a difference, hence half of them
@@ -123,13 +134,24 @@ class PairedCoefficient:
             estimate=estimate,
             ci_low=estimate - wider * (estimate - low),
             ci_high=estimate + wider * (high - estimate),
-            method="MOVER on jackknife-t, half the degrees of freedom",
+            method="MOVER, t on half the degrees of freedom",
             **common,
         )
 
+    def _own(self, number: int) -> Estimate:
+        """The coefficient of one pair with its own interval: a posterior if words are rare."""
+        both = list(self.pairs[number])
+        return coefficient_of(self.codes[:, both], self.coefficient, self.n_categories, **self.sample)
+
+    def _of(self, known: NDArray[np.intp]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The mean over pairs without one item of each kind, and which rows some of them compare."""
+        given = ~np.isnan(self.codes)
+        compared = np.any([given[:, list(self.pairs[number])].all(axis=1) for number in known], axis=0)
+        return np.asarray(self.left_out[known].mean(axis=0)), compared
+
     @property
     def _n_clusters(self) -> int:
-        return int(self.without.shape[1])
+        return _number(self.sample["clusters"])
 
     @property
     def _about(self) -> dict[str, Any]:
@@ -148,15 +170,14 @@ def paired_coefficient(
 
     `codes` are positions of words below `n_categories`, NaN where a rater gave none.
     """
-    chosen, categories = coefficients.COEFFICIENTS[coefficient], range(n_categories)
     pairs = tuple(itertools.combinations(range(codes.shape[1]), 2))
-    items: Any = {name: sample.get(name) for name in ("clusters", "times", "rows")}
-    values, without, counts, seldom, few = [], [], [], [], []
+    items: Any = {name: sample.get(name) for name in ("times", "rows")}
+    values, left_out, counts, seldom, few = [], [], [], [], []
     for pair in pairs:
-        patterns = coefficients.rating_patterns(codes[:, list(pair)], categories=categories, **items)
-        value, left_out = _with_and_without(chosen, patterns, sample.get("strata"))
+        patterns = coefficients.rating_patterns(codes[:, list(pair)], categories=range(n_categories), **items)
+        value, without = _with_and_without(COEFFICIENTS[coefficient], patterns, len(codes), sample)
         values.append(value)
-        without.append(left_out)
+        left_out.append(without)
         counts.append(int(patterns.items[patterns.paired].sum()))
         seldom.append(bool(patterns.paired.any()) and rare(patterns))
         few.append(bool(patterns.paired.any()) and shows_few(patterns))
@@ -167,7 +188,7 @@ def paired_coefficient(
         sample=sample,
         pairs=pairs,
         values=np.array(values),
-        without=np.reshape(without, (len(pairs), _number(sample["clusters"]))),
+        left_out=np.array(left_out),
         n_items=np.array(counts, dtype=np.intp),
         rare=np.array(seldom, dtype=bool),
         few=np.array(few, dtype=bool),
@@ -175,24 +196,61 @@ def paired_coefficient(
 
 
 def _with_and_without(
-    chosen: coefficients.Coefficient, patterns: coefficients.RatingPatterns, strata: NDArray[np.integer] | None
+    chosen: Coefficient, patterns: RatingPatterns, n_rows: int, sample: Sampled
 ) -> tuple[float, Floats]:
-    """The coefficient of all items, and without each cluster; of several strata within them."""
-    values, sums = patterns.categories, chosen.sums(patterns.codes, patterns.categories)
-    if strata is None:
-        by_cluster = cluster_sums(patterns, sums)
-        total = by_cluster.sum(axis=0)
-        return float(chosen.estimate(total, values)), chosen.estimate(total - by_cluster, values)
-    terms, observed, expected = np.column_stack([patterns.paired, sums]), 0.0, 0.0
-    for stratum in np.unique(strata):
-        own = replace(patterns, times=np.where(strata == stratum, patterns.times, 0.0))
-        by_cluster = cluster_sums(own, terms)
-        total = by_cluster.sum(axis=0)
-        n_items, *sums_of = np.vstack([total, total - by_cluster]).T
-        differ, by_chance = (np.nan_to_num(part) for part in chosen.disagreements(np.column_stack(sums_of), values))
-        observed, expected = observed + n_items * differ, expected + n_items * by_chance
-    within = coefficient_value(np.asarray(observed), np.asarray(expected))
-    return float(within[0]), within[1:]
+    """The coefficient within strata, and without one item of each stratum and row of the codes."""
+    of_item, values = patterns.pattern, patterns.categories
+    stratum, rows, times = _items(sample, of_item.size)
+    terms = np.column_stack([patterns.paired, chosen.sums(patterns.codes, values)])
+    n_strata, n_patterns = int(stratum.max(initial=0)) + 1, len(terms)
+    counts = np.bincount(stratum * n_patterns + of_item, weights=times, minlength=n_strata * n_patterns)
+    total = np.asarray(counts.reshape(n_strata, n_patterns) @ terms, dtype=np.float64)
+
+    def within(totals: Floats) -> Floats:
+        n_items, sums = totals[..., 0], totals[..., 1:]
+        differ, by_chance = (np.nan_to_num(part) * n_items for part in chosen.disagreements(sums, values))
+        return coefficient_value(differ.sum(axis=-1), by_chance.sum(axis=-1))
+
+    without = np.empty((n_strata, n_patterns))
+    for number in range(n_strata):
+        less = np.zeros((n_patterns, *total.shape))
+        less[:, number] = np.where(patterns.paired[:, None], terms, 0.0)
+        without[number] = within(total - less)
+    of_row = np.zeros(n_rows, dtype=np.intp)
+    of_row[rows] = of_item
+    return float(within(total)), without[:, of_row]
+
+
+def _items(sample: Sampled, n_items: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    """The stratum of each item, from 0, its row of the codes, and how many such items there are."""
+    strata, rows, times = sample.get("strata"), sample.get("rows"), sample.get("times")
+    stratum = np.zeros(n_items, dtype=np.intp) if strata is None else np.unique(strata, return_inverse=True)[1]
+    row = np.arange(n_items) if rows is None else np.asarray(rows)
+    return stratum.reshape(-1), row, np.ones(n_items) if times is None else np.asarray(times, dtype=np.float64)
+
+
+def _moved(
+    left_out: Floats, compared: NDArray[np.bool_], sample: Sampled, scale: Scale
+) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """What each compared item moves a value by, with its cluster and how many such items there are."""
+    stratum, row, times = _items(sample, sample["clusters"].size)
+    used = compared[row]
+    moved = moved_by(left_out[stratum, row][used], times[used], scale)
+    return moved, sample["clusters"][used].astype(np.intp, copy=False), times[used]
+
+
+def _linearised(
+    name: str, estimate: float, left_out: Floats, compared: NDArray[np.bool_], sample: Sampled, of: str
+) -> Ends:
+    """The interval of a value by what items move it by, as of one pair, or why there is none."""
+    if (n_clusters := _number(sample["clusters"])) < FEWEST_CLUSTERS:
+        return Ends(reason=f"{many(n_clusters, 'cluster')}; an interval of a mean over pairs needs {FEWEST_CLUSTERS}")
+    scale, named = scale_of(COEFFICIENTS[name])
+    moved, clusters, times = _moved(left_out, compared, sample, scale)
+    if not np.isfinite(moved).all():
+        return Ends(reason="without some item a pair is undefined, or agrees fully")
+    ends = linearised(estimate, moved, clusters, times, scale=scale, named=named, ci_level=sample["ci_level"])
+    return ends._replace(method=f"{ends.method}, {of}")
 
 
 def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Unpack[Sampled]) -> Estimate:
@@ -204,17 +262,15 @@ def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Unpack
         about = {"n_raters": codes.shape[1], "n_clusters": _number(items["clusters"]), "reason": "one rater"}
         return Estimate(estimate=math.nan, n_items=n_items, **about, **terms)
     strata = sample.get("strata")
-    if strata is None:
+    if strata is None or np.unique(strata).size < 2:
         return agreement_coefficients(codes, [name], categories=range(n_categories), **items, **terms)[name]
     patterns = coefficients.rating_patterns(codes, categories=range(n_categories), **items)
-    value, without = _with_and_without(coefficients.COEFFICIENTS[name], patterns, strata)
-    low, high, why = _jackknife(value, without, sample)
+    value, left_out = _with_and_without(COEFFICIENTS[name], patterns, len(codes), sample)
+    compared = (~np.isnan(codes)).sum(axis=1) >= 2
+    ends = _linearised(name, value, left_out, compared, sample, "within questions")
     return Estimate(
         estimate=value,
-        ci_low=low,
-        ci_high=high,
-        reason=why,
-        method="" if why else "jackknife-t over clusters on Fisher's z, within questions",
+        **ends._asdict(),
         n_items=int(patterns.items[patterns.paired].sum()),
         n_raters=codes.shape[1],
         n_clusters=_number(items["clusters"]),
@@ -224,19 +280,6 @@ def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Unpack
 
 def _degrees(sample: Sampled) -> float:
     return effective_degrees(np.bincount(sample["clusters"], weights=sample.get("times")))
-
-
-def _jackknife(estimate: float, without: Floats, sample: Sampled) -> tuple[float, float, str]:
-    """The ends of an interval from the values without each cluster, or why there is none."""
-    if without.size < FEWEST_CLUSTERS:
-        why = f"{many(without.size, 'cluster')}; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
-        return math.nan, math.nan, why
-    degrees, level = _degrees(sample), sample["ci_level"]
-    low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=level)
-    if high - low < 1e-9:  # what did not vary may vary all the same
-        return math.nan, math.nan, "no cluster changes it: too few have verdicts to compare"
-    undefined = "without some cluster a pair is undefined, or agrees fully"
-    return low, high, undefined if math.isnan(low) else ""
 
 
 def _number(clusters: NDArray[np.integer]) -> int:
