@@ -296,7 +296,8 @@ def plan_corrected_rate(
     """How many labels, drawn at random from `n_judged` judged runs, give a corrected failure rate this half width.
 
     One run of a task is labelled at most, as `axisjudge.labels.sampling` draws: whole tasks of 4 (correlation .3)
-    leave half widths wider by a quarter, runs drawn from them one by one by a fifteenth.
+    leave half widths wider by a quarter (160 labels) to three eighths (40), runs drawn from them one by one by a
+    fifteenth.
     """
     positive("target", target)
     for name, value in (("prevalence", prevalence), ("sensitivity", sensitivity), ("specificity", specificity)):
