@@ -291,7 +291,6 @@ PARTS = {
     ),
     *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
     *(
-        "cluster_sums",
         "linearised",
         "moved_by",
         "scale_of",

@@ -182,17 +182,13 @@ PERFECT = "agreement is perfect in the sample or without one cluster"
 # by influence
 
 
-def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
-    """The sums of each cluster, shape (clusters, terms)."""
-    weight = patterns.times if patterns.weights is None else patterns.times * patterns.weights
-    n_clusters = int(patterns.cluster.max()) + 1
-    columns = (column[patterns.pattern] * weight for column in np.ascontiguousarray(sums.T))
-    return np.column_stack([np.bincount(patterns.cluster, column, minlength=n_clusters) for column in columns])
-
-
 def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[float, Floats]:
     """A coefficient of all items, and without each cluster."""
-    by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
+    weight = patterns.times if patterns.weights is None else patterns.times * patterns.weights
+    terms = coefficient.sums(patterns.codes, patterns.categories).T
+    by_cluster = np.column_stack(
+        [np.bincount(patterns.cluster, column[patterns.pattern] * weight) for column in np.ascontiguousarray(terms)]
+    )
     total = by_cluster.sum(axis=0)
     whole = float(coefficient.estimate(total, patterns.categories))
     return whole, coefficient.estimate(total - by_cluster, patterns.categories)
