@@ -85,14 +85,26 @@ def test_a_pair_that_is_undefined_is_left_out_of_the_mean_and_said():
     ("codes", "tasks", "reason"),
     [
         (*judged(n_tasks=9), "9 clusters; an interval of a mean over pairs needs 10"),
+        (
+            np.where((judged()[1] < 3)[:, None] | [True, False, False], judged()[0], math.nan),
+            judged()[1],
+            "3 clusters;",
+        ),
         (np.tile([[0, 0, 0], [1, 1, 1.0]], (12, 1)), np.arange(24) // 2, "without some item a pair is undefined"),
     ],
-    ids=["few", "perfect"],
+    ids=["few", "few of both", "perfect"],
 )
 def test_a_mean_of_pairs_within_questions_without_an_interval_says_why(codes, tasks, reason):
-    over = paired(codes, tasks, strata=np.arange(len(codes)) // 2 % 2).mean([0, 1, 2], "")
-    assert math.isnan(over.ci_low)
-    assert reason in over.reason
+    for group in ([0, 1, 2], [0]):
+        over = paired(codes, tasks, strata=np.arange(len(codes)) // 2 % 2).mean(group, "")
+        assert math.isnan(over.ci_low)
+        assert reason in over.reason
+
+
+def test_a_pair_without_an_item_of_both_is_undefined_within_questions_too():
+    codes, tasks = judged()
+    codes[::2, 0] = codes[1::2, 1] = math.nan
+    assert math.isnan(paired(codes, tasks, strata=np.arange(120) // 2 % 2).mean([0], "").estimate)
 
 
 ROWS = {

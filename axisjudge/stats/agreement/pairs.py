@@ -243,7 +243,8 @@ def _linearised(
     name: str, estimate: float, left_out: Floats, compared: NDArray[np.bool_], sample: Sampled, of: str
 ) -> Ends:
     """The interval of a value by what items move it by, as of one pair, or why there is none."""
-    if (n_clusters := _number(sample["clusters"])) < FEWEST_CLUSTERS:
+    _, row, _ = _items(sample, sample["clusters"].size)
+    if (n_clusters := np.unique(sample["clusters"][compared[row]]).size) < FEWEST_CLUSTERS:
         return Ends(reason=f"{many(n_clusters, 'cluster')}; an interval of a mean over pairs needs {FEWEST_CLUSTERS}")
     scale, named = scale_of(COEFFICIENTS[name])
     moved, clusters, times = _moved(left_out, compared, sample, scale)
