@@ -409,7 +409,9 @@ class Theirs:
     axis_map: Annotated[
         list[str], "THEIRS=OURS: a question of the file, and the axis or other name it gets (or no_axis)."
     ] = field(default_factory=list)
-    word_map: Annotated[list[str], "THEIRS=OURS: a word of the file and our verdict."] = field(default_factory=list)
+    word_map: Annotated[list[str], "THEIRS=OURS: a word of the file (RATER:THEIRS: of one rater) and ours."] = field(
+        default_factory=list
+    )
     scale: Annotated[
         list[str], "QUESTION=SCALE: verdict, step, unit, check, ordinal:1-5, interval:0-100, nominal:yes,no."
     ] = field(default_factory=list)

@@ -19,9 +19,9 @@ from axisjudge.imports import harness, inspect_scores, promptfoo, sets, sheets, 
 from axisjudge.imports.cells import each_by, rows_where
 from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
-from axisjudge.imports.items import makers, named_after, telling_apart
+from axisjudge.imports.items import TRIED_ON, makers, named_after, rows_to_try, telling_apart
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
-from axisjudge.imports.recognise import TRIED_ON, may_answer, recognise, rows_to_try, texts, who
+from axisjudge.imports.recognise import may_answer, recognise, texts, who
 from axisjudge.labels import own
 from axisjudge.labels.formats import Terms, argilla, crowd_kit, failure_sets, label_studio
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
@@ -350,6 +350,8 @@ def _unused(judgements: pl.DataFrame, readings: Sequence[ImportedFile], options:
     questions = {*judgements["question"].unique()}
     questions |= {options.question_of(name) for name in questions if name is not None}
     words = {*judgements["word"].unique()} if options.words or options.missing else set()
+    of_raters = judgements.select(pl.col("rater").fill_null(str(options.rater)) + ":" + pl.col("word")).to_series()
+    words |= {*of_raters.unique()} if options.words else set()
     none = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
     none["--missing"] = set(options.missing) - words
     runs = {*judgements["thing"].str.replace("#[0-9]+$", "").unique()} if options.trajectories else set()

@@ -62,16 +62,12 @@ from axisjudge.imports.recognise import (
     who,
 )
 from axisjudge.imports.sheets import Columns, ReadTable
-from axisjudge.ratings.edge import side, words_in
+from axisjudge.ratings.edge import side
 from axisjudge.ratings.scales import number_of, plain
 from axisjudge.verdict import AXES, RaterKind, Rating
 
-IGNORED = "ignore"
 #: These say something of a rating or its rater, and are none where they stand in the record around it.
 _PARTS = ("verdict", "confidence", "rationale", "model", "family", "rater_version", "cited_step_indices", "created_at")
-#: Where a table names its raters in a column, its rows are ratings, and not items by their number.
-_RATERS = NAMES["rater"][:-1]
-_OF_IDS = words_in("id idx index key uid")
 _BY: tuple[tuple[RaterKind, str], ...] = (("human", "people"), ("llm", "models"))
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
@@ -109,9 +105,10 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     if not any(map(len, columns.values())):
         return ImportedFile(form)
     columns, n_copies = (columns, 0) if options.repeats else without_copies(columns)  # two who agree are no copies
-    columns, changed = mended(columns, (*options.words, *options.missing), "--word-map")
+    meant = (*options.words, *(key.rpartition(":")[2] for key in options.words), *options.missing)
+    columns, changed = mended(columns, meant, "--word-map")
     if outer and not options.item:
-        options = replace(options, item=_of_a_list(recognise(texts(columns), outer=outer), options))
+        options = replace(options, item=items.of_a_list(recognise(texts(columns), outer=outer), options))
     columns, known, notes = _with_items(path, columns, options, outer)
     layout = layout_of(str(path), columns, known, options)
     judgements, empty = judgements_of(path, columns, known, layout, options)
@@ -127,33 +124,15 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     return ImportedFile(form, judgements, notes=(*sheet.notes, *changed, *notes, *empty), columns=layout.table(known))
 
 
-def _of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
-    """Id of the record and place in its list, where rows are a list's and none says who rated, or what was asked."""
-    inner = [name for name in known.frame.columns if name not in known.outer and not holds_answers(known, name)]
-    number = next((name for name in inner if name.endswith(".number")), "")
-    of = named_column([name for name in known.frame.columns if name in known.outer], NAMES["trajectory_id"])
-    themselves = named_column(inner, (*_RATERS, *NAMES["question"], *NAMES["trajectory_id"]))
-    if not (number and of) or themselves or options.rater_column or {*options.columns.values()} - {"verdict", IGNORED}:
-        return ()
-    unsure = known.frame[of].null_count() or known.frame.select(of, number).is_duplicated().any()
-    return () if unsure or {*inner} & {*known.of("rater", "question")} else (of, number)
-
-
-def _tells_by_question(known: Recognised) -> bool:
-    """Whether rows are one question each, and an id beside it tells them apart."""
-    asked = named_column(known.columns, NAMES["question"])
-    several = asked and known.columns[asked].words and known.columns[asked].distinct > 1
-    tells = items.telling_apart(known.frame, [], [asked], known) if several else []
-    return len(tells) == 1 and bool(tokens(tells[0]) & _OF_IDS)
-
-
 def _with_items(
     path: Path, columns: Columns, options: ImportOptions, outer: frozenset[str]
 ) -> tuple[Columns, Recognised, list[str]]:
     """The columns with one that names items: told ones joined, or a number where none does; and what they are."""
     known = recognise(texts(columns), outer=outer)
     made, notes = pl.Series(dtype=pl.String), []
-    raters = [name for name in (*known.of("rater"), named_column(columns, _RATERS)) if not holds_answers(known, name)]
+    raters = [
+        name for name in (*known.of("rater"), named_column(columns, items.RATERS)) if not holds_answers(known, name)
+    ]
     of_models = any(known.columns[name].distinct > 1 for name in columns if plain(name) == "model")
     if options.item:
         if absent := [name for name in options.item if name not in columns]:
@@ -162,12 +141,12 @@ def _with_items(
             parts = [pl.Series(map(str, columns[name])) for name in options.item]
             made = pl.select(pl.concat_str(parts, separator="/")).to_series().alias(" + ".join(options.item))
     elif not (
-        _tells_by_question(known)
+        items.tells_by_question(known)
         or {"trajectory_id", "item_id"} & {*options.columns.values()}
         or named_column(columns, NAMES["trajectory_id"])
         or known.item
         or any(known.columns[name].distinct > 1 for name in raters if name)
-        or (of_models and any(tokens(name) & _OF_IDS for name in known.of("cluster")))  # several may have one of these
+        or (of_models and any(tokens(name) & items.OF_IDS for name in known.of("cluster")))  # which several have
     ):
         number = pl.int_range(1, known.frame.height + 1)
         made = pl.select(pl.lit(f"{path.stem}/") + number.cast(pl.String)).to_series().alias("row")
@@ -210,7 +189,7 @@ def layout_of(where: str, columns: Columns, known: Recognised, options: ImportOp
     labels = {name for name in of_answers if who(name) == "people"}  # of a text that is one, others say the same
     labels = {name for name in labels if any(alike(of_answers[name], of_answers[of]) for of in {*of_answers} - {name})}
     answers = [name for name in rest if name not in side_columns and (name in labels | named or not is_text(name))]
-    answers = [name for name in answers if _are_answers(known, name)]
+    answers = [name for name in answers if (name in named and known.columns[name].numbers) or _are_answers(known, name)]
     verdicts = [name for name in answers if known.columns[name].kind == "verdict"]
     placed = items.on_texts(known, verdicts)
     if by_rater and placed and not (named or any(who(name) for name in verdicts if name not in placed)):
@@ -286,6 +265,7 @@ def _raters(
         for name in (*verdicts, *others)
         if name in sure or any(alike(known.columns[name], of, named=False) for of in sides)
     ]
+    items.refuse_decided(where, answering, named, ask)
     made = {*summed_up(known.frame, answering, people), *agreeing(known, answering, people)} - named
     return [name for name in answering if name not in made]
 
@@ -376,6 +356,10 @@ def _refuse_undecided(
         WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]
     ways = [ways[2 if people else 1], ways[0]] if of_one_rater(names) or (asked and people) else ways
+    for one, other in items.pairs_alike(known, names):
+        if (by := items.in_record_of(known, other)) and not items.in_record_of(known, one):
+            pair = ("--kind", f"{one}=llm", "--kind", f"{other}=human")
+            ways.insert(0, WayOut((*pair, *ask), f"if a model said {one}, and {by} tells who said {other}"))
     rule = f"{listed} may be raters of one question, or questions to one rater"
     if len(names) > len(asked) > 1:  # several raters of each question
         rule = f"{listed} are several answers to each of several questions"
@@ -396,7 +380,7 @@ def _only(question: str, raters: Sequence[str]) -> list[WayOut]:
 def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised) -> tuple[dict[str, str], list[str]]:
     """Our field -> column, told or by cells and names, and the columns that are none."""
     heads = list(cells)
-    fields = (*NAMES, *Rating.model_fields, IGNORED)
+    fields = (*NAMES, *Rating.model_fields, items.IGNORED)
     roles: dict[str, str] = {}
     columns = {**options.columns, **({options.rater_column: "rater"} if options.rater_column else {})}
     if options.item:
@@ -405,7 +389,7 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
         raise InputError(where, f"has no column {', '.join(absent)}; it has", ", ".join(heads))
     for theirs, ours in columns.items():
         ours = "trajectory_id" if ours == "item_id" else one_of(f"--column {theirs}", ours, fields)
-        if ours != IGNORED:
+        if ours != items.IGNORED:
             roles[ours] = theirs
     taken = {*columns, *(set(options.kinds) & set(heads))}
     kinds = {name: each.kind for name, each in known.columns.items()}
@@ -413,6 +397,7 @@ def _roles(where: str, cells: Columns, options: ImportOptions, known: Recognised
     says_who = any(who(name) for name in known.of("verdict") if plain(name) not in NAMES["verdict"])
     made_by = items.makers(known)
     of_others = {name for name in heads if says_who and re.search(r"(^model|_by|_source)$", plain(name))}
+    of_others |= {name for name in known.of("rater") if items.of_its_record(known, name)}
     of_others |= {*made_by, *(name for name in heads if re.fullmatch(r"(inputs?|outputs?|metadata)\..*\bmodel", name))}
     for ours, names in NAMES.items():
         names = (*names, *map(last_part, made_by)) if ours == "agent" else names
@@ -523,7 +508,7 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     rest += () if asked else ("--question", verdict_of or items.named_after(where))
     whole = []
     kinds = _kind_ways(layout, options, known)
-    own_id = things == [()] or (len(things) == 1 and all(tokens(name) & _OF_IDS for name in things[0]))
+    own_id = things == [()] or (len(things) == 1 and all(tokens(name) & items.OF_IDS for name in things[0]))
     for item, verdict, way in product(things, verdicts, kinds):
         of = [f"{' and '.join(item)} name what was rated"] if len(things) > 1 else []
         of += [f"{verdict[1].removesuffix('=verdict')} holds the answers"] if nothing or len(verdicts) > 1 else []
@@ -580,7 +565,13 @@ def _kinds_by_names(layout: Layout, known: Recognised) -> list[WayOut]:
         if unsaid := ", ".join(name for name in layout.answers if not kind_of(name)):
             return [WayOut(items.kinds_of(layout.answers, kind), f"{by} said {unsaid}") for kind, by in _BY]
         when = f"{', '.join(layout.answers[:4])} answer one question" if one and unlike(layout.answers) else ""
-        return [WayOut(items.kinds_of(layout.answers), when, clear=one and not when)]
+        each_of = items.kinds_of(layout.answers)
+        ways = [WayOut(each_of, when, clear=one and not when)]
+        for judge in (name for name in layout.answers if when and who(name) == "judge"):
+            own = known.frame[judge].drop_nulls().str.strip_chars().unique().sort()
+            meant = [f"{judge}:{word}={other}" for word, other in zip(own, own[::-1], strict=True)]
+            ways += [WayOut((*each_of, *each_by("--word-map", meant)), f"{judge} is its opposite")] * (len(own) == 2)
+        return ways
     raters = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True) if column else [verdict]
     kinds = {name: kind_of(name, column) for name in raters}
     if {"llm", None} <= {*kinds.values()}:  # models beside people of whom no name says it

@@ -75,11 +75,13 @@ def _asked(judged: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
     if asked.null_count():
         asked = asked.fill_null(options.question[0])
     ours = {question: options.question_of(question) for question in asked.unique()}
-    words = pl.col("word").replace(dict(options.words)) if options.words else pl.col("word")
+    rater = pl.coalesce("rater", pl.lit(options.rater, dtype=pl.String))
+    told = dict(options.words)
+    words = pl.coalesce((rater + ":" + pl.col("word")).replace_strict(told, default=None), pl.col("word").replace(told))
     return judged.with_columns(
         asked.replace_strict(ours, return_dtype=pl.String),
-        pl.coalesce("rater", pl.lit(options.rater, dtype=pl.String)),
-        pl.when(~pl.col("word").is_in([*options.missing])).then(words).alias("word"),
+        rater.alias("rater"),
+        pl.when(~pl.col("word").is_in([*options.missing])).then(words if told else pl.col("word")).alias("word"),
     )
 
 
@@ -219,7 +221,8 @@ def _by_names(judged: pl.DataFrame, options: ImportOptions) -> tuple[pl.DataFram
     of_questions = judged.group_by("question", maintain_order=True).agg(pl.col("word", "rater").unique().drop_nulls())
     for question, words, raters in of_questions.iter_rows():
         alone = of_questions.height == 1
-        named, sure = of_bad([*raters, question] if alone else [question])
+        untold = [name for name in raters if not any(key.startswith(f"{name}:") for key in options.words)]
+        named, sure = of_bad([*untold, question] if alone else [question])
         sure = sure and (not alone or named != question or question not in options.question)
         meant = {each: "fail" if side(word(each) or "") == "pass" else "pass" for each in words}
         open_ = all((word(each) or "") in edge.AFFIRMING | edge.DENYING for each in words)

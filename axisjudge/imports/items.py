@@ -8,28 +8,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from pathlib import Path
 
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import Layout, agreeing, each_by, of_people
+from axisjudge.imports.cells import Layout, agreeing, each_by, of_people, unlike
 from axisjudge.imports.judgement import DRAW, ImportOptions
 from axisjudge.imports.recognise import (
     ANSWERED,
     CANDIDATES,
+    CONFIDENCE,
+    MADE,
+    MEASURED,
     MOST_NAMES,
     NAMES,
+    OF_ROWS,
     SUMMED_UP,
     TEXTS,
     WHO_RATED,
+    KnownColumn,
     Recognised,
+    decided,
+    holds_answers,
     is_model,
     kind_of,
     last_part,
+    named_column,
+    same_in_every_row,
     share_words,
     summed_up,
+    sums_up,
     tokens,
     who,
 )
@@ -37,8 +47,17 @@ from axisjudge.ratings.edge import alike, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.verdict import RaterKind
 
+IGNORED = "ignore"
+#: Where a table names its raters in a column, its rows are ratings, and not items by their number.
+RATERS = NAMES["rater"][:-1]
+OF_IDS = words_in("id idx index key uid")
+_PERSONS = words_in("human humans person expert experts reviewer sme annotator worker analyst assessor coder rater")
+#: More columns of the same words are questions or items, and scores go over no more points.
+_MOST_ALIKE, _MOST_POINTS = 4, 1_000
 #: So a column is named that holds what was made, and not what a rater wrote of it.
 _OF_MAKING = words_in("timestamp time date created seed")
+#: Commands that a refusal proposes are tried on so many rows.
+TRIED_ON = 20_000
 _OF_WORK = ANSWERED | words_in("text summary translation story")
 
 
@@ -181,9 +200,50 @@ def unlike_runs(where: str, item: Sequence[str], made: Sequence[str], rest: tupl
 
 
 def pairs_alike(known: Recognised, names: Iterable[str]) -> list[tuple[str, str]]:
-    """Columns of the same few words, in any language, of which one may be a judge's and the other people's."""
-    few = [name for name in names if len(known.columns[name].words) > 1]
-    return [pair for pair in permutations(few, 2) if known.columns[pair[0]].words & known.columns[pair[1]].words][:4]
+    """Columns of the same few words, in any language, or of numbers: a judge's and people's, by names if these tell."""
+    columns = [known.columns[name] for name in names if known.columns[name].distinct > 1]
+    few = [each for each in columns if len(each.words) > 1 or _are_scores(each)]
+    pairs = [
+        (one, other) for one, other in permutations(few, 2) if one.words & other.words or _in_one_range(one, other)
+    ]
+    named = [(one.name, other.name) for one, other in pairs]
+    told = [
+        pair for pair in named if (who(pair[0]), who(pair[1])) in (("judge", "people"), ("judge", ""), ("", "people"))
+    ]
+    return (told or named)[:4] if len({*chain(*named)}) <= _MOST_ALIKE else []
+
+
+def _are_scores(column: KnownColumn) -> bool:
+    """Whether a column of many numbers may be scores: of no name and size of what is measured, counted or numbered."""
+    sized = column.numbers is not None and column.numbers[1] - column.numbers[0] <= _MOST_POINTS
+    return sized and column.kind in ("verdict", "other") and not tokens(column.name) & (MEASURED | OF_ROWS | CONFIDENCE)
+
+
+def _in_one_range(one: KnownColumn, other: KnownColumn) -> bool:
+    """Whether the numbers of two columns lie in one range, but for a quarter of it."""
+    if not (one.numbers and other.numbers):
+        return False
+    low, high = zip(one.numbers, other.numbers, strict=True)
+    return 4 * (min(high) - max(low)) >= 3 * (max(high) - min(low)) > 0
+
+
+def in_record_of(known: Recognised, name: str) -> str:
+    """The column beside `name` in one record, and in none around it, that names people: they said what stands there."""
+    record = name.rpartition(".")[0]
+    beside = (of for of in known.columns if record and of != name and of.rpartition(".")[0] == record)
+    return next((of for of in beside if last_part(of) in NAMES["rater"] and who(last_part(of)) == "people"), "")
+
+
+def of_its_record(known: Recognised, name: str) -> bool:
+    """Whether who is named in a record said only what stands there: another column has the same words outside it."""
+    verdicts = known.of("verdict")
+    inside = [of for of in verdicts if in_record_of(known, of) == name]
+    return any(
+        share_words(known.columns[of].words, known.columns[one].words)
+        for one in inside
+        for of in verdicts
+        if of not in inside
+    )
 
 
 def of_pairs(known: Recognised, layout: Layout, where: str) -> list[WayOut]:
@@ -285,6 +345,27 @@ def refuse_means(where: str, names: Sequence[str], listed: str) -> None:
     raise InputError(where, f"{listed} hold thirds and the like, as means over several answers do", ways=ways)
 
 
+def refuse_decided(where: str, names: Sequence[str], named: Set[str], ask: tuple[str, ...]) -> None:
+    """Refuse what was decided between people beside their own words, with the commands for either, judges in both."""
+    made = [name for name in decided(names) if name not in named]
+    own = [name for name in names if who(name) == "people" and name not in made]
+    if not made or not own or len(own) + len(made) == len(names) < 3:
+        return
+    both = [[name for name in names if name not in left] for left in (own, made)]
+    kinds = [
+        each_by("--kind", (f"{name}={'human' if name in made else kind_of(name) or 'llm'}" for name in each))
+        for each in both
+    ]
+    raise InputError(
+        where,
+        f"{made[0]} may be made of what {', '.join(own[:4])} said: no further person's",
+        ways=[
+            WayOut((*kinds[0], *ask), f"{made[0]} in the place of theirs"),
+            WayOut((*kinds[1], *ask), "each person's own"),
+        ],
+    )
+
+
 def refuse_left(
     where: str, known: Recognised, answers: Sequence[str], rest: Sequence[str], named: Set[str], ask: tuple[str, ...]
 ) -> None:
@@ -299,3 +380,65 @@ def refuse_left(
     ways = [WayOut((*kinds_of([name, *answers]), *ask), f"if a model said {name}") for name in left[:3]]
     ways.append(WayOut((*kinds_of(answers), *ask), f"only {', '.join(answers[:4])}"))
     raise InputError(where, f"{', '.join(left[:4])} and {', '.join(answers[:4])} hold the same words", ways=ways)
+
+
+def refuse_several_texts(placed: Mapping[str, tuple[str, str]], named: set[str], free: Iterable[str]) -> None:
+    """Refuse verdicts on several texts of a row of which none is named, with the command for each text."""
+    ways = []
+    for work in dict.fromkeys(work for work, _ in placed.values()):
+        sides = {name: who(own) for name, (of, own) in placed.items() if of == work}
+        people, judges = ([name for name, side in sides.items() if side == want] for want in ("people", "judge"))
+        if people and judges:
+            ways.append(WayOut((*each_by("--judge", judges), *each_by("--human", people)), f"only on {work}"))
+    others = any(who(name) == "people" for name in free if name not in placed)
+    if not named & placed.keys() and (ways or not others):
+        few = ", ".join(f"{name} on {work}" for name, (work, _) in [*placed.items()][:3])
+        raise InputError("--human", f"verdicts are on several texts in a row ({few}, ...)", cure="take one", ways=ways)
+
+
+def of_a_list(known: Recognised, options: ImportOptions) -> tuple[str, ...]:
+    """Id of the record and place in its list, where rows are a list's and none says who rated, or what was asked."""
+    inner = [name for name in known.frame.columns if name not in known.outer and not holds_answers(known, name)]
+    number = next((name for name in inner if name.endswith(".number")), "")
+    of = named_column([name for name in known.frame.columns if name in known.outer], NAMES["trajectory_id"])
+    themselves = named_column(inner, (*RATERS, *NAMES["question"], *NAMES["trajectory_id"]))
+    if not (number and of) or themselves or options.rater_column or {*options.columns.values()} - {"verdict", IGNORED}:
+        return ()
+    unsure = known.frame[of].null_count() or known.frame.select(of, number).is_duplicated().any()
+    return () if unsure or {*inner} & {*known.of("rater", "question")} else (of, number)
+
+
+def tells_by_question(known: Recognised) -> bool:
+    """Whether rows are one question each, and an id beside it tells them apart."""
+    asked = named_column(known.columns, NAMES["question"])
+    several = asked and known.columns[asked].words and known.columns[asked].distinct > 1
+    tells = telling_apart(known.frame, [], [asked], known) if several else []
+    return len(tells) == 1 and bool(tokens(tells[0]) & OF_IDS)
+
+
+def rows_to_try(known: Recognised, most: int) -> pl.Series:
+    """The numbers of about `most` rows from the whole table, with an item all of its rows, whatever their order."""
+    frame = known.frame.with_row_index("")
+    shared = (each for each in known.columns.values() if 1 < each.distinct < each.filled and not each.words)
+    of = max(shared, key=lambda each: each.distinct, default=None)
+    if of is None or of.distinct * 50 < frame.height:
+        return frame[""].gather_every(-(-frame.height // most))
+    values = frame[of.name].unique(maintain_order=True).gather_every(-(-frame.height // most))
+    return frame.filter(pl.col(of.name).is_in(values.implode()))[""]
+
+
+def are_persons(known: Recognised, names: Sequence[str]) -> bool:
+    """Whether columns are surely several people's own words on one question."""
+    own = [{each.rstrip("0123456789") for each in tokens(name)} for name in names]
+    clear = all(each & _PERSONS and not each & MADE for each in own) and not unlike(names)
+    alike = any(same_in_every_row(known.frame, *pair) for pair in combinations(names, 2))
+    return clear and not alike and not any(sums_up(known.frame, name, [*{*names} - {name}]) for name in names)
+
+
+def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
+    """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
+    free = [each for name, each in known.columns.items() if name not in {*taken, *item}]
+    shared = [each for each in free if 1 < each.distinct <= 0.7 * each.filled and each.filled == known.frame.height]
+    least = {"cluster": 2, "text": 5, "id": 5}
+    candidates = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
+    return [each.name for each in sorted(candidates, key=lambda each: (each.kind != "cluster", -each.distinct))]

@@ -105,6 +105,9 @@ _OF_ASKING = words_in("input inputs reference expected expected_output reference
 _OF_OTHERS = words_in("avg mean median max min std stddev sum sum_squared total average variance")
 #: Such a verdict is made of single ones where these stand beside it.
 SUMMED_UP = words_in("majority maj mean average avg median mode consensus")
+#: So a column or rater is named that decides where people differ: made of their words, and no further person.
+DECIDED = words_in("adjudicated adjudication adjudicator final resolved reconciled")
+MADE = SUMMED_UP | DECIDED | words_in("gold golden truth")
 #: Seconds since 1970 of 2001 to 2065, and thousandths and millionths of them.
 _EPOCHS = tuple((1e9 * unit, 3e9 * unit) for unit in (1, 1e3, 1e6))
 #: Names of a column that a program wrote before a table's own.
@@ -155,8 +158,6 @@ LEAST_OWN_IDS = 0.9
 _NUMBERED = r"(ann|annotator|rater|judge|worker|expert|reviewer|person|user|coder|labell?er|grader)\W*\w{1,3}"
 _SENTENCE, _LONG_TEXT, _LONGEST_WORD = 25, 60, 60
 MOST_NAMES = 200
-#: Commands that a refusal proposes are tried on so many rows.
-TRIED_ON = 20_000
 #: Fewer rows may be the same in two columns because two raters agreed.
 _FEWEST_ALIKE = 10
 #: Words of a column that is named like a text are answers where each stands so many times, on average.
@@ -564,9 +565,16 @@ def holds_answers(known: Recognised, name: str) -> bool:
 def summed_up(frame: pl.DataFrame, names: Sequence[str], people: Sequence[str]) -> list[str]:
     """Which columns are made of single people's beside them: by name (majority, mean), or by their cells."""
     people = people or [name for name in names if re.fullmatch(_NUMBERED, plain(name))]
-    named = {name for name in names if tokens(name) & SUMMED_UP and who(name) != "judge"}
+    between = decided(names) if len(people) > 1 or {*names} - {*people, *decided(names)} else []
+    named = {name for name in names if tokens(name) & SUMMED_UP and who(name) != "judge"} | {*between}
     single = [name for name in people if name not in named and not tokens(name) & SUMMED_UP]
     return [name for name in names if single and (name in named or sums_up(frame, name, people))]
+
+
+def decided(names: Iterable[str]) -> list[str]:
+    """Those that are named for what was decided where people differ, and for no judge (``final_verdict``)."""
+    named = (name for name in names if tokens(name) & DECIDED)
+    return [name for name in named if who(" ".join(sorted(tokens(name) - DECIDED - _VERDICT))) != "judge"]
 
 
 def sums_up(frame: pl.DataFrame, name: str, people: Sequence[str]) -> bool:
@@ -587,14 +595,3 @@ def sums_up(frame: pl.DataFrame, name: str, people: Sequence[str]) -> bool:
 def several_raters(known: Recognised, taken: Iterable[str]) -> str:
     """A column that says whose verdict each row holds, beside a column of verdicts; nothing if all are one's."""
     return next((name for name in known.of("rater") if known.columns[name].distinct > 1 and name not in taken), "")
-
-
-def rows_to_try(known: Recognised, most: int) -> pl.Series:
-    """The numbers of about `most` rows from the whole table, with an item all of its rows, whatever their order."""
-    frame = known.frame.with_row_index("")
-    shared = (each for each in known.columns.values() if 1 < each.distinct < each.filled and not each.words)
-    of = max(shared, key=lambda each: each.distinct, default=None)
-    if of is None or of.distinct * 50 < frame.height:
-        return frame[""].gather_every(-(-frame.height // most))
-    values = frame[of.name].unique(maintain_order=True).gather_every(-(-frame.height // most))
-    return frame.filter(pl.col(of.name).is_in(values.implode()))[""]

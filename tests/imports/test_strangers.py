@@ -14,8 +14,8 @@ from imports.test_never_wrong import drawn, noisy, written
 
 from axisjudge.checks import InputError, WayOut, tried
 from axisjudge.imports import ImportOptions, api, import_ratings
-from axisjudge.imports.items import telling_apart
-from axisjudge.imports.recognise import recognise, rows_to_try, sums_up, texts
+from axisjudge.imports.items import rows_to_try, telling_apart
+from axisjudge.imports.recognise import recognise, sums_up, texts
 from axisjudge.imports.sheets import read_sheet
 from axisjudge.ratings import write_ratings
 from axisjudge.ratings.edge import sides_of
@@ -435,7 +435,11 @@ def test_answers_under_a_raters_name_are_not_taken_for_names(tmp_path, name, wor
 def test_columns_of_unlike_questions_are_not_taken_for_raters_of_one_unasked(tmp_path, one, other):
     rows = {"id": list(range(60)), one: SAID, other: noisy(SAID)}
     path = written(tmp_path / "two.csv", rows)
-    assert [way.clear for way in refused(path).ways] == [False]
+    same, opposite = refused(path).ways
+    assert not any(way.clear for way in (same, opposite))
+    turned, told = (taken(path, way).filter(rater=other)["verdict"].to_list() for way in (opposite, same))
+    (one_word, other_word) = sorted({*told})
+    assert turned == [{one_word: other_word, other_word: one_word}[word] for word in told]
     with pytest.raises(InputError) as error:
         check(path)
     same, opposite = error.value.ways

@@ -19,7 +19,8 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures import theme
 from axisjudge.figures.markup import template, untypeset
 from axisjudge.imports.cells import mended, rows_where
-from axisjudge.imports.recognise import TRIED_ON, Recognised, recognise, rows_to_try, texts
+from axisjudge.imports.items import TRIED_ON, rows_to_try
+from axisjudge.imports.recognise import Recognised, recognise, texts
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.imports.tracing import SHEETS
 from axisjudge.ratings.edge import word

@@ -26,20 +26,34 @@ from axisjudge.imports.cells import (
     unlike,
     words_meant,
 )
-from axisjudge.imports.items import joined, makers, of_candidate, on_texts, pairs_alike, telling_apart, unlike_runs
+from axisjudge.imports.items import (
+    are_persons,
+    cluster_candidates,
+    in_record_of,
+    joined,
+    makers,
+    of_candidate,
+    of_its_record,
+    on_texts,
+    pairs_alike,
+    refuse_several_texts,
+    telling_apart,
+    unlike_runs,
+)
 from axisjudge.imports.recognise import (
     CLUSTERS,
     HUMAN,
     KIND_WORDS,
     LABEL_WORDS,
+    MADE,
     MEASURED,
     NAMED_FOR_ROWS,
     NAMES,
     OF_ROWS,
     SETTINGS,
-    SUMMED_UP,
     TRUTH,
     Recognised,
+    decided,
     holds_answers,
     in_order,
     is_model,
@@ -50,20 +64,16 @@ from axisjudge.imports.recognise import (
     several_raters,
     share_words,
     summed_up,
-    sums_up,
     tokens,
     who,
 )
-from axisjudge.ratings.edge import of_unlike_scales, side, words_in
+from axisjudge.ratings.edge import of_unlike_scales, side
 from axisjudge.ratings.scales import codes_of_none, number_of, plain
 from axisjudge.studies._shared.frames import Floats
 
 _ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
 
 
-#: Words of a person's column or name, and of what others' words are made of.
-_PERSONS = words_in("human humans person expert experts reviewer sme annotator worker analyst assessor coder rater")
-_MADE = SUMMED_UP | words_in("gold golden truth adjudicated final")
 #: The column of the numbers of rows.
 ROW = "axisjudge row"
 #: What stands for judges where people alone are compared.
@@ -134,7 +144,8 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     named = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
     raters = {*named.judges, *named.people}
     item = wishes.item or (known.item if known.item not in raters else "")
-    of = several_raters(known, {*raters, item})
+    inside = [name for name in known.of("rater") if of_its_record(known, name)]
+    of = several_raters(known, {*raters, *inside, item})
     of_people = who(of) == "people" and all(who(name) == "judge" for name in named.judges)  # they said people's column
     if of and not (of_people or wishes.item or wishes.judges):
         _refuse_several(known, of, named.judges, ("--judge", named.judges[0]), f"if {of} is what was rated")
@@ -195,8 +206,9 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
 
 def _rater(known: Recognised) -> str:
     """The column that names raters: by its name, else the only one whose cells do."""
-    of, named = [name for name in known.of("rater") if name not in makers(known)], known.named("rater")
-    names_raters = named not in makers(known) and not holds_answers(known, named)
+    of = [name for name in known.of("rater") if not (name in makers(known) or of_its_record(known, name))]
+    named = known.named("rater")
+    names_raters = not (named in makers(known) or holds_answers(known, named) or of_its_record(known, named))
     return (named if names_raters else "") or (of[0] if len(of) == 1 else "")
 
 
@@ -231,11 +243,17 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     raters = _names_in(known, rater)
     alone = wishes.judges == NOBODY
     people = wishes.people or (tuple(raters) if alone else _long_people(known, rater, raters, wishes))
-    judges = () if alone else wishes.judges or tuple(name for name in raters if name not in people)
-    if not judges and len(people) > 1 and not alone and any(tokens(name) & _MADE for name in people):
-        ways = [WayOut(("--judge", *NOBODY), "to compare people with each other, these too")]
-        rule = f"the raters of column {rater!r} are all people, and some are made of others' words"
-        raise InputError("--judge", rule, ", ".join(people[:8]), ways=ways)
+    others = [name for name in raters if name not in people]
+    likely = [name for name in others if kind_of(name) != "human" and not tokens(name) & MADE]
+    judges = () if alone else wishes.judges or tuple(likely or others)
+    made = [] if wishes.people or alone else [name for name in people if tokens(name) & MADE]
+    if made and len(people) > 1:
+        own = [name for name in people if name not in made]
+        only = [(each_by("--human", of), f"only {', '.join(of[:4])}") for of in (made, own) if of and judges]
+        ways = [WayOut((*options, *each_by("--judge", judges)), when) for options, when in only]
+        ways += [WayOut(("--judge", *NOBODY), "to compare people with each other, these too")] * (not judges)
+        rule = f"of the people of column {rater!r} some are made of others' words"
+        raise InputError("--human", rule, ", ".join(people[:8]), ways=ways)
     if not judges and len(people) < 2:
         raise InputError("--judge", f"column {rater!r} names one person and no judge", cure="nothing can be compared")
     if not wishes.item and (made := joined(known, [item], [], rater, people=people, known_columns=(value,))):
@@ -270,7 +288,8 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         listed = ", ".join(raters[:8])
         may = [name for name in raters if not kind and not is_model(name) and name not in wishes.judges]
         ways = [WayOut(("--judge", *NOBODY), "if all are people")] if may == raters else []
-        ways += [WayOut(each_by("--human", may), "if all but models are")] * (1 < len(may) < len(raters))
+        own = [name for name in may if not tokens(name) & MADE]
+        ways += [WayOut(each_by("--human", own), "if all but models are")] * (len(own) > 1 and len(may) < len(raters))
         ways += [WayOut(("--human", name)) for name in may[::-1]]
         rule = f"which raters of column {rater!r} are people?"
         raise InputError("--human", rule, listed, "name them, once each" if may else "all are models", ways)
@@ -347,7 +366,7 @@ def wide_raters(
     }
     alone = tuple(judges) == NOBODY
     if placed := on_texts(known, [name for name in free if known.columns[name].kind == "verdict"]):
-        _refuse_several_texts(placed, {*people, *judges}, free)
+        refuse_several_texts(placed, {*people, *judges}, free)
         works = {placed[name][0] for name in (*people, *judges) if name in placed}
         free = {name: words for name, words in free.items() if name not in placed or placed[name][0] in works}
     theirs = tuple(people) or _people(known, free, () if alone else judges)
@@ -370,24 +389,22 @@ def wide_raters(
     return Roles(ours, theirs, copies=copies)
 
 
-def _refuse_several_texts(placed: Mapping[str, tuple[str, str]], named: set[str], free: Iterable[str]) -> None:
-    """Refuse verdicts on several texts of a row of which none is named, with the command for each text."""
-    ways = []
-    for work in dict.fromkeys(work for work, _ in placed.values()):
-        sides = {name: who(own) for name, (of, own) in placed.items() if of == work}
-        people, judges = ([name for name, side in sides.items() if side == want] for want in ("people", "judge"))
-        if people and judges:
-            ways.append(WayOut((*each_by("--judge", judges), *each_by("--human", people)), f"only on {work}"))
-    others = any(who(name) == "people" for name in free if name not in placed)
-    if not named & placed.keys() and (ways or not others):
-        few = ", ".join(f"{name} on {work}" for name, (work, _) in [*placed.items()][:3])
-        raise InputError("--human", f"verdicts are on several texts in a row ({few}, ...)", cure="take one", ways=ways)
-
-
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
-    people = [name for name in free if who(name) == "people" and name not in judges]
+    people = [name for name in free if who(name) == "people" or in_record_of(known, name)]
+    people = [name for name in people if name not in judges]
     people = [name for name in people if "target" not in tokens(name) or name.replace("target", "source") not in free]
     people = [name for name in people if known.columns[name].distinct > 1 or last_part(name) not in NAMES["rater"]]
+    between = [name for name in decided(free) if name not in judges and len(free[name]) > 1]
+    if between and (own := [name for name in people if name not in between]):
+        others = [
+            name
+            for name in free
+            if name not in (*between, *own) and share_words(free[name], free[between[0]], leave=True)
+        ]
+        if others or len(own) > 1:
+            ways = [WayOut(each_by("--human", of), f"to compare with {', '.join(of[:4])}") for of in (between, own)]
+            rule = f"{between[0]} may be made of what {', '.join(own[:4])} said: no judge, and no further person"
+            raise InputError("--human", rule, ways=ways)
     if len(people) > 1:  # those that answer what a judge answers
         others = [name for name in free if name not in people]
         theirs = [free[name] for name in [each for each in others if each in judges or who(each) == "judge"] or others]
@@ -438,7 +455,7 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
     rule = "no column is recognised as what people said, and none holds verdicts"
-    pairs = pairs_alike(known, free)
+    pairs = pairs_alike(known, known.columns)
     ways = [WayOut(("--judge", one, "--human", other), f"if people said {other}") for one, other in pairs]
     raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}", ways=ways)
 
@@ -497,14 +514,6 @@ def _unlike(known: Recognised, judges: Sequence[str], people: Sequence[str]) -> 
             ways.append(WayOut(("--judge", name, *each_by("--words", meant)), f"if {name} is its opposite"))
     rule = f"{', '.join(judges[:3])} and {', '.join(people[:3])} are of unlike things by their names"
     return InputError("--judge", rule, ways=ways)
-
-
-def _are_persons(known: Recognised, names: Sequence[str]) -> bool:
-    """Whether columns are surely several people's own words on one question."""
-    own = [{each.rstrip("0123456789") for each in tokens(name)} for name in names]
-    clear = all(each & _PERSONS and not each & _MADE for each in own) and not unlike(names)
-    alike = any(same_in_every_row(known.frame, *pair) for pair in combinations(names, 2))
-    return clear and not alike and not any(sums_up(known.frame, name, [*{*names} - {name}]) for name in names)
 
 
 def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
@@ -569,7 +578,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     words_of = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
     ways = [way for name, own in words_of.items() for way in words_meant(name, own, theirs)]
     if len(people) > 1:
-        clear = not judges and _are_persons(known, people)
+        clear = not judges and are_persons(known, people)
         when = "" if clear else "to compare people with each other"
         ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", people)), when, clear=clear))
     return InputError("--judge", rule, cure=cure, ways=ways)
@@ -589,12 +598,3 @@ def confidence_of(table: pl.DataFrame, judge: str, roles: Roles) -> Floats:
         cure = "divide by 100, or write 87%"
         raise InputError(f"{where} {table[ROW][bad[0]]}", "a confidence must lie in [0, 1]", cells[bad[0]], cure)
     return numbers.fill_null(float("nan")).to_numpy()
-
-
-def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
-    """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
-    free = [each for name, each in known.columns.items() if name not in {*taken, *item}]
-    shared = [each for each in free if 1 < each.distinct <= 0.7 * each.filled and each.filled == known.frame.height]
-    least = {"cluster": 2, "text": 5, "id": 5}
-    candidates = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
-    return [each.name for each in sorted(candidates, key=lambda each: (each.kind != "cluster", -each.distinct))]

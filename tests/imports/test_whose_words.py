@@ -1,0 +1,128 @@
+"""Whose words a column holds: what was decided between people, a reviewer in a record, other words for the same."""
+
+import json
+
+import pytest
+from imports.test_never_wrong import drawn, noisy, written
+
+from axisjudge.checks import InputError
+from axisjudge.imports import ImportOptions, import_ratings
+from axisjudge.studies.check import check
+
+TRUTH = drawn(80)
+ONE, OTHER, JUDGE = noisy(TRUTH, seed=2), noisy(TRUTH, seed=3), noisy(TRUTH, seed=4)
+DECIDED = noisy([a if a == b else t for a, b, t in zip(ONE, OTHER, TRUTH, strict=True)], by=0.05, seed=5)
+IDS = [f"case-{n}" for n in range(80)]
+
+
+def refused(read, path):
+    with pytest.raises(InputError) as error:
+        read(path)
+    return error.value.ways
+
+
+def imported(path):
+    return import_ratings([path])
+
+
+def taken(path, way):
+    return import_ratings([path], ImportOptions().with_options(way.options)).ratings
+
+
+def raters(table):
+    return dict(table.select("rater", "rater_kind").unique().rows())
+
+
+def told(way):
+    return {
+        name: [b for a, b in zip(way.options, way.options[1:], strict=False) if a == f"--{name}"]
+        for name in ("judge", "human")
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["adjudicated", "final", "final_verdict", "final_label", "adjudication", "expert_final"]
+)
+def test_what_was_decided_between_people_is_no_judge_and_no_further_person(tmp_path, name):
+    own = {"annotator_a": ONE, "annotator_b": OTHER}
+    path = written(tmp_path / "t.csv", {"item": IDS, **own, name: DECIDED, "gpt-4o": JUDGE})
+    instead, apart = refused(check, path)
+    assert (told(instead)["human"], told(apart)["human"]) == ([name], [*own])
+    for way in (instead, apart):  # nor a judge where people are named
+        assert check(path, human=told(way)["human"]).read.votes.judges == ("gpt-4o",)
+    instead, apart = refused(imported, path)
+    assert raters(taken(path, instead)) == {name: "human", "gpt-4o": "llm"}
+    assert raters(taken(path, apart)) == dict.fromkeys(own, "human") | {"gpt-4o": "llm"}
+
+
+def test_a_judges_final_verdict_stays_its_own(tmp_path):
+    path = written(tmp_path / "t.csv", {"item": IDS, "human": TRUTH, "gpt-4o_final_verdict": JUDGE})
+    alone = written(tmp_path / "alone.csv", {"item": IDS, "human_label": TRUTH, "final_verdict": JUDGE})
+    assert check(path).read.votes.judges == ("gpt-4o_final_verdict",)
+    assert check(alone).read.votes.judges == ("final_verdict",)
+
+
+@pytest.mark.parametrize("name", ["adjudicated", "consensus"])
+def test_a_rater_who_decided_is_no_further_person_or_judge_of_a_long_table(tmp_path, name):
+    said = {"gpt-4o": JUDGE, "ann1": ONE, "ann2": OTHER, name: DECIDED}
+    rows = [(item, who, word) for who, words in said.items() for item, word in zip(IDS, words, strict=True)]
+    path = written(
+        tmp_path / "t.csv", dict(zip(("item_id", "annotator", "label"), zip(*rows, strict=True), strict=True))
+    )
+    people = [told(way)["human"] for way in refused(check, path)]
+    assert ["ann1", "ann2"] in people
+    assert [name] in people
+    assert not any(name in of and len(of) > 1 for of in people)
+    for of in (["ann1", "ann2"], [name]):
+        assert check(path, human=of).read.votes.judges == ("gpt-4o",)
+
+
+def test_a_reviewer_in_a_record_said_what_stands_there_and_not_the_row(tmp_path):
+    rows = [
+        {
+            "log": item,
+            "passed": judge == "pass",
+            "raw": 0.9,
+            "review": {"reviewer": f"r{n % 2}", "passed": word == "pass"},
+        }
+        for n, (item, judge, word) in enumerate(zip(IDS, JUDGE, TRUTH, strict=True))
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"results": rows}))
+    votes = check(path).read.votes
+    assert (votes.judges, votes.people) == (("passed",), ("review.passed",))
+    table = taken(path, refused(imported, path)[0])
+    assert raters(table) == {"passed": "llm", "review.passed": "human"}
+
+
+def test_words_of_one_rater_are_mapped_alone(tmp_path):
+    said = [{"pass": "False", "fail": "True"}[word] for word in JUDGE]  # an error was found
+    path = written(
+        tmp_path / "t.csv", {"id": IDS, "llm_error_found": said, "human_is_correct": [str(w == "pass") for w in TRUTH]}
+    )
+    assert not any(way.clear for way in refused(imported, path))
+    table = taken(path, refused(imported, path)[-1])
+    meant = {"True": "fail", "False": "pass"}
+    by_judge = table.filter(rater="llm_error_found")["verdict"].to_list()
+    assert [meant[{"True": "False", "False": "True"}[word]] for word in by_judge] == JUDGE
+    assert table.filter(rater="human_is_correct")["verdict"].to_list() == [str(word == "pass") for word in TRUTH]
+    words = {"llm_error_found:True": "False", "llm_error_found:False": "True", "nobody:True": "False"}
+    notes = import_ratings(
+        [path],
+        ImportOptions(question=("q",), kinds={"llm_error_found": "llm", "human_is_correct": "human"}, words=words),
+    ).notes
+    assert [note for note in notes if "names what is not here" in note] == [
+        "--word-map names what is not here: nobody:True"
+    ]
+
+
+def test_two_sliders_of_one_item_are_a_judges_and_a_persons(tmp_path):
+    score = {"pass": 70, "fail": 20}
+    mine, theirs = ([score[word] + n * 7 % 29 for n, word in enumerate(words)] for words in (JUDGE, TRUTH))
+    path = written(tmp_path / "t.csv", {"clip": IDS, "metric_pred": mine, "mos_human": theirs, "seconds": range(80)})
+    (way,) = refused(check, path)
+    assert told(way) == {"judge": ["metric_pred"], "human": ["mos_human"]}
+    (way,) = refused(imported, path)
+    table = taken(path, way)
+    assert raters(table) == {"metric_pred": "llm", "mos_human": "human"}
+    assert table.filter(rater="mos_human")["value"].to_list() == theirs
