@@ -123,7 +123,8 @@ def ratings_ways(
 ) -> list[WayOut]:
     """The commands that take a file as ratings, where no comparison of a judge with people can be made of it.
 
-    Where none does, there are none, or with `strict` what is refused is raised.
+    Where none does, there are none. With `strict` what is refused is raised, and there are none for ratings of one side
+    alone where the file is a table of their items, in which the other side's words may stand.
     """
     out, whole = ("--out", "ratings.jsonl"), ("axisjudge", "import", source)
     try:
@@ -137,6 +138,10 @@ def ratings_ways(
         return [WayOut((), "to see how its raters agree", ("axisjudge", "agreement", source))]
     if strict and {"human"} < {*imported.ratings["rater_kind"]}:
         when = "before `axisjudge check ratings.jsonl`"
+    elif strict and path.suffix != ".eval":
+        with suppress(InputError):
+            rows = len(next(iter(sheets.read_sheet(path).columns.values()), ()))
+            return [] if rows == imported.ratings["item_id"].n_unique() else [WayOut(out, when, whole)]
     return [WayOut(out, when, whole)]
 
 

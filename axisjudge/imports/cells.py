@@ -25,9 +25,9 @@ from axisjudge.imports.recognise import (
     LEAST_OWN_IDS,
     NAMES,
     Recognised,
+    as_word,
     in_order,
     kind_of,
-    says_agreement,
     says_verdicts,
     texts,
     tokens,
@@ -313,7 +313,17 @@ def agreeing(known: Recognised, names: Sequence[str], people: Sequence[str]) -> 
     judged = [name for name in others if who(name) == "judge"] or others
     may = [name for name in others if who(name) != "judge" or tokens(name) & _AGREES]
     pairs = [(one, other) for one in judged for other in people]
-    return [of for of in may if any(of not in pair and says_agreement(known.frame, of, *pair) for pair in pairs)]
+    return [of for of in may if any(of not in pair and _says_agreement(known.frame, of, *pair) for pair in pairs)]
+
+
+def _says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool:
+    """Whether a column says in every row whether two others agree."""
+    texts_of = frame.select(as_word(name).alias("name"), (as_word(one) == as_word(other)).alias("alike")).drop_nulls()
+    sides = {each: side(each) for each in texts_of["name"].unique()}
+    if len(sides) != 2 or not all(sides.values()):
+        return False
+    passed = texts_of["name"].is_in([each for each, which in sides.items() if which == "pass"])
+    return bool((passed == texts_of["alike"]).all())
 
 
 def about(name: str) -> frozenset[str]:

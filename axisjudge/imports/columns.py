@@ -277,7 +277,8 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     verdicts = [name for name in verdicts if name not in known.outer]
     verdicts += [roles["verdict"]] if "verdict" in roles and known.columns[roles["verdict"]].words else []
     theirs = {"people", ""} if alone and who(rater) == "people" else {"people"}  # one person said what no judge did
-    people = [name for name in verdicts if who(name) in theirs or "correct" in tokens(name)]
+    reviewed = {name for name in verdicts if items.in_record_of(known, name)}
+    people = [name for name in verdicts if who(name) in theirs or "correct" in tokens(name) or name in reviewed]
     words = {name: known.columns[name].words for name in verdicts}
     rivals = {
         name: [one for one in people if one != name and share_words(words[name], words[one])]
@@ -292,7 +293,7 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     judge, of = pairs[0]
     rule = f"{judge} and {of[0]} hold the same words, and {rater} may have said either"
     options: tuple[str, ...] = ("--column", f"{judge}=verdict", "--column", f"{of[0]}=ignore", "--kind", "llm")
-    is_human = bool(tokens(of[0]) & HUMAN)
+    is_human = bool(tokens(of[0]) & HUMAN) or of[0] in reviewed
     is_judges = who(judge) == "judge" and who(rater) == "people"
     if alone or (is_judges and is_human):
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
@@ -500,6 +501,8 @@ def _ways(where: str, layout: Layout, options: ImportOptions, known: Recognised,
     rivals = [] if nothing or layout.answers else _rivals(layout, known)
     if nothing or rivals:
         likely = [name for name in rivals if not items.of_candidate(known, name)] or may_answer(known, layout.left_out)
+        if who(layout.roles.get("rater", "")) == "people":  # they said no judge's
+            likely = [name for name in likely if who(name) != "judge"] or likely
         verdicts = [("--column", f"{name}=verdict") for name in likely[:3]]
     rest: tuple[str, ...] = ()
     if "rater" not in layout.roles and not options.rater and (nothing or not layout.by_rater):

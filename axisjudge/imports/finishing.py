@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import polars as pl
@@ -121,6 +121,12 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
         if len(set(likely.values())) > 1:
             each = each_by("--kind", map("=".join, likely.items()))
             ways = [WayOut(each, "" if clear else "by their names", clear=clear)]
+        elif len(unsaid) == 2 and not any(map(kind_of, unsaid)):
+            pairs = [
+                WayOut(("--kind", f"{one}=llm", "--kind", f"{other}=human"), f"if {one} is a model, {other} a person")
+                for one, other in permutations(unsaid)
+            ]
+            ways = [*pairs, *ways]
         elif {*map(kind_of, unsaid)} == {"llm", None}:
             ways = [WayOut(kinds_of(unsaid, "human"), "if the others are people")]
             ways.append(WayOut(kinds_of(unsaid), "if they are models"))

@@ -19,12 +19,15 @@ from axisjudge.imports.judgement import DRAW, ImportOptions
 from axisjudge.imports.recognise import (
     ANSWERED,
     CANDIDATES,
+    CLUSTERS,
     CONFIDENCE,
     MADE,
     MEASURED,
     MOST_NAMES,
     NAMES,
+    OF_OTHERS,
     OF_ROWS,
+    SETTINGS,
     SUMMED_UP,
     TEXTS,
     WHO_RATED,
@@ -48,6 +51,8 @@ from axisjudge.ratings.scales import plain
 from axisjudge.verdict import RaterKind
 
 IGNORED = "ignore"
+#: Names of items that name no cluster.
+ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
 #: Where a table names its raters in a column, its rows are ratings, and not items by their number.
 RATERS = NAMES["rater"][:-1]
 OF_IDS = words_in("id idx index key uid")
@@ -216,7 +221,11 @@ def pairs_alike(known: Recognised, names: Iterable[str]) -> list[tuple[str, str]
 def _are_scores(column: KnownColumn) -> bool:
     """Whether a column of many numbers may be scores: of no name and size of what is measured, counted or numbered."""
     sized = column.numbers is not None and column.numbers[1] - column.numbers[0] <= _MOST_POINTS
-    return sized and column.kind in ("verdict", "other") and not tokens(column.name) & (MEASURED | OF_ROWS | CONFIDENCE)
+    return (
+        sized
+        and column.kind in ("verdict", "other")
+        and not tokens(column.name) & (MEASURED | OF_OTHERS | OF_ROWS | CONFIDENCE)
+    )
 
 
 def _in_one_range(one: KnownColumn, other: KnownColumn) -> bool:
@@ -225,6 +234,20 @@ def _in_one_range(one: KnownColumn, other: KnownColumn) -> bool:
         return False
     low, high = zip(one.numbers, other.numbers, strict=True)
     return 4 * (min(high) - max(low)) >= 3 * (max(high) - min(low)) > 0
+
+
+def rated_by_each(known: Recognised, rater: str, judges: Sequence[str]) -> str:
+    """The column of what was rated where a row is one person's answer: a judge said one thing of each.
+
+    Each of its items has a row a person; of several such columns the one of most items.
+    """
+    free = [each for each in known.columns.values() if each.kind != "verdict" and each.name != rater]
+    free = [each for each in free if 1 < each.distinct < each.filled == known.frame.height]
+    for each in sorted(free, key=lambda each: -each.distinct):
+        once = known.frame.select(each.name, *judges).unique().height == each.distinct
+        if once and not known.frame.select(each.name, rater).is_duplicated().any():
+            return each.name
+    return ""
 
 
 def in_record_of(known: Recognised, name: str) -> str:
@@ -248,7 +271,8 @@ def of_its_record(known: Recognised, name: str) -> bool:
 
 def of_pairs(known: Recognised, layout: Layout, where: str) -> list[WayOut]:
     """Options that take two columns of the same words as a model's and a person's, where none is known for answers."""
-    pairs = [] if layout.answers or "verdict" in layout.roles else pairs_alike(known, layout.left_out)
+    answered = layout.answers or {"verdict", "rater"} & layout.roles.keys()
+    pairs = [] if answered else pairs_alike(known, layout.left_out)
     asked = ("--question", named_after(where))
     return [
         WayOut(
@@ -438,7 +462,17 @@ def are_persons(known: Recognised, names: Sequence[str]) -> bool:
 def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[str]) -> list[str]:
     """Columns that may say which rows belong together: texts, tasks and ids that several rows share."""
     free = [each for name, each in known.columns.items() if name not in {*taken, *item}]
+    free = [each for each in free if not each.name.endswith(".number")]  # of a list's members
     shared = [each for each in free if 1 < each.distinct <= 0.7 * each.filled and each.filled == known.frame.height]
     least = {"cluster": 2, "text": 5, "id": 5}
     candidates = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
     return [each.name for each in sorted(candidates, key=lambda each: (each.kind != "cluster", -each.distinct))]
+
+
+def versions_of(known: Recognised) -> tuple[str, ...]:
+    """An id that repeats, and what was set otherwise in its rows, as a prompt's version; else nothing."""
+    item = named_column(known.columns, ITEMS)
+    if not item or not known.frame[item].is_duplicated().any():
+        return ()
+    may = [name for name in known.columns if last_part(name) in SETTINGS and known.columns[name].distinct > 1]
+    return next(((item, name) for name in may if not known.frame.select(item, name).is_duplicated().any()), ())

@@ -58,7 +58,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "step_index": ("step_index", "step"),
     "model": ("model",),
     "family": ("family",),
-    "rater_kind": ("rater_kind", "rater_type", "annotator_kind", "annotator_type", "kind", "source_type"),
+    "rater_kind": (
+        *("rater_kind", "rater_type", "annotator_kind", "annotator_type", "kind", "source_type", "evaluator_type"),
+    ),
     "repeat": ("repeat", "repetition", "trial", "iteration"),
     "created_at": ("created_at", "timestamp"),
     "cited_step_indices": ("cited_step_indices", "cited_steps"),
@@ -102,7 +104,7 @@ SETTINGS = words_in("temperature top_p top_k mode effort reasoning_effort prompt
 #: Columns of such a record say what was asked or expected.
 _OF_ASKING = words_in("input inputs reference expected expected_output reference_output reference_outputs")
 #: A column of such a name is made of others.
-_OF_OTHERS = words_in("avg mean median max min std stddev sum sum_squared total average variance")
+OF_OTHERS = words_in("avg mean median max min std stddev sum sum_squared total average variance")
 #: Such a verdict is made of single ones where these stand beside it.
 SUMMED_UP = words_in("majority maj mean average avg median mode consensus")
 #: So a column or rater is named that decides where people differ: made of their words, and no further person.
@@ -255,6 +257,8 @@ def recognise(frame: pl.DataFrame, missing: frozenset[str] = frozenset(), outer:
             columns[name] = replace(each, kind="other", words=frozenset(), evidence=f"repeats or sums up {of}")
         elif each.kind in ("rater", "candidate") and (of := _says_what(columns, name)):
             columns[name] = replace(each, kind="verdict", evidence=f"named for raters, but says what {of} says")
+        elif each.kind == "text" and len(each.words) > 1 and says_verdicts(each.words) and (of := _people_in(columns)):
+            columns[name] = replace(each, kind="verdict", evidence=f"named for texts, but holds verdicts beside {of}")
     return Recognised(frame, columns, frozenset(outer) & columns.keys())
 
 
@@ -278,7 +282,7 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
         return replace(column, evidence="times, in seconds or their thousandths since 1970")
     of = plain(name.partition(".")[0])
     of_interval = "mean" in name and name.replace("mean", "lower") in frame.columns
-    named = (tokens(name) | {of}) & MEASURED or {plain(name), last_part(name)} & _OF_OTHERS
+    named = (tokens(name) | {of}) & MEASURED or {plain(name), last_part(name)} & OF_OTHERS
     if column.numbers and (named or of_interval):
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING | _OF_ASKING and of != plain(name) and not who(last_part(name)):
@@ -303,6 +307,12 @@ def _made_of(frame: pl.DataFrame, columns: Mapping[str, KnownColumn], name: str)
     beside = (other for other in columns if other != name and other.startswith(f"{of}."))
     single = (other for other in beside if columns[other].kind == "verdict" and "individual" in tokens(other))
     return next(single, "") if tokens(last) & SUMMED_UP else ""
+
+
+def _people_in(columns: Mapping[str, KnownColumn]) -> str:
+    """The column that names several people who rated; else nothing."""
+    several = (name for name, each in columns.items() if each.kind == "rater" and each.distinct > 1)
+    return next((name for name in several if tokens(name) & OF_PEOPLE), "")
 
 
 def _says_what(columns: Mapping[str, KnownColumn], name: str) -> str:
@@ -348,8 +358,8 @@ def _kind(column: KnownColumn, height: int, mean: float, *, few: bool, sentences
     if own & CONFIDENCE and column.numbers:
         return "confidence", f"named so, numbers from {column.numbers[0]:g} to {column.numbers[1]:g}"
     phrases = sum(" " in each for each in words) * 2 >= len(words) > 1  # All assertions passed
-    if (own | {name}) & {*NAMES["rationale"]} and (phrases or not few):
-        return "reason", f"named so, {column.distinct:,} texts"
+    if (own | {name}) & {*NAMES["rationale"]} and (phrases or not few or len(words) == 1):
+        return "reason", f"named so, {column.distinct:,} text{'s' * (column.distinct > 1)}"
     if solid and not few and not unlike and not column.numbers and mean > _SENTENCE:
         return "cluster", f"{column.distinct:,} values without a space in {column.filled:,} rows"
     if mean > _LONG_TEXT or (not few and not column.numbers and mean > _SENTENCE and (sentences or not unlike)):
@@ -403,7 +413,9 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
 
 def _says_who(own: set[str]) -> bool:
     """Whether a name of these words says who rated: ``annotator_id``, ``eval_model_name``, but not ``eval_id``."""
-    return bool(own & WHO_RATED and own & words_in("name id model")) and not own <= words_in("eval evaluation id name")
+    return bool(own & WHO_RATED and own & words_in("name id model path")) and not own <= words_in(
+        "eval evaluation id name"
+    )
 
 
 def says_verdicts(words: Iterable[str]) -> bool:
@@ -524,25 +536,13 @@ def share_words(words: frozenset[str], of_people: frozenset[str], *, leave: bool
 
 def same_in_every_row(frame: pl.DataFrame, one: str, other: str) -> bool:
     """Whether two columns say the same in every row where both say something, in whatever words."""
-    both = frame.select(_as_word(one).alias("one"), _as_word(other).alias("other")).drop_nulls()
+    both = frame.select(as_word(one).alias("one"), as_word(other).alias("other")).drop_nulls()
     pairs = both.unique()
     return both.height >= _FEWEST_ALIKE and 2 <= pairs.height == pairs["one"].n_unique() == pairs["other"].n_unique()
 
 
-def _as_word(name: str) -> pl.Expr:
+def as_word(name: str) -> pl.Expr:
     return pl.col(name).str.strip_chars().str.to_lowercase().str.strip_suffix(".0")
-
-
-def says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> bool:
-    """Whether a column says in every row whether two others agree."""
-    texts_of = frame.select(
-        _as_word(name).alias("name"), (_as_word(one) == _as_word(other)).alias("alike")
-    ).drop_nulls()
-    sides = {each: side(each) for each in texts_of["name"].unique()}
-    if len(sides) != 2 or not all(sides.values()):
-        return False
-    passed = texts_of["name"].is_in([each for each, which in sides.items() if which == "pass"])
-    return bool((passed == texts_of["alike"]).all())
 
 
 def alike(one: KnownColumn, other: KnownColumn, *, named: bool = True) -> bool:
@@ -581,7 +581,7 @@ def sums_up(frame: pl.DataFrame, name: str, people: Sequence[str]) -> bool:
     """Whether a column, not named for a judge, says what two people or more say wherever they agree: made of them."""
     if len(people) < 2 or name in people or who(name) == "judge":
         return False
-    words = frame.select(_as_word(name).alias("name"), *(_as_word(each).alias(f"of {each}") for each in people))
+    words = frame.select(as_word(name).alias("name"), *(as_word(each).alias(f"of {each}") for each in people))
     theirs = pl.concat_list(pl.exclude("name")).list.drop_nulls().list
     agreed = words.with_columns(n=theirs.len(), one=theirs.first(), unlike=theirs.n_unique()).drop_nulls("name")
     agreed = agreed.filter((pl.col("n") > 1) & (pl.col("unlike") == 1))

@@ -36,6 +36,8 @@ from axisjudge.ratings.scales import plain
 
 #: Under these a record in a list says which of them it is.
 _NAMING = {"name", *NAMES["question"], *NAMES["rater"]}
+#: Of few sources each says who rated, of many where a text is from.
+_SOURCE = "source"
 LINES = (".jsonl", ".ndjson")
 _EXCEL = (".xlsx", ".xlsm", ".xls")
 _PLAIN = (".csv", ".tsv", ".json", *LINES, ".parquet", ".eval", *_EXCEL)
@@ -344,10 +346,8 @@ def _column_lists(content: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _alike(values: Sequence[Any]) -> bool:
-    if not all(isinstance(value, dict) and value for value in values):
-        return False
-    shared = set.intersection(*(set(value) for value in values))
-    return len(shared) * 2 >= max(len(value) for value in values)
+    records = all(isinstance(value, dict) and value for value in values)
+    return records and len(set.intersection(*map(set, values))) * 2 >= max(map(len, values))
 
 
 def _columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, list[Any]], list[str], Columns]:
@@ -446,23 +446,25 @@ def _name_themselves(cells: Sequence[Any]) -> bool:
     lists = [cell for cell in cells if _is_records(cell)]
     spread = [[_spread(each) for each in cell] for cell in lists[:200]]
     keys = set.intersection(*(set(each) for cell in spread for each in cell)) if spread else set()
-    names = {key for key in keys if plain(key.rpartition(".")[2]) in _NAMING}
 
     def tell_apart(key: str) -> bool:
         words = [[each[key] for each in cell] for cell in spread]
         own = (str, int) if plain(key.rpartition(".")[2]) in NAMES["rater"] else str  # a worker may be a number
         named = all(isinstance(word, own) and word != "" for cell in words for word in cell)
-        return named and all(len(set(cell)) == len(cell) for cell in words)
+        few = plain(key) != _SOURCE or len({word for cell in words for word in cell}) <= max(map(len, words))
+        return named and few and all(len(set(cell)) == len(cell) for cell in words)
 
     rated = any(plain(key.rpartition(".")[2]) in NAMES["verdict"] for key in keys)
-    return (rated or any(len(cell) > 1 for cell in lists)) and any(map(tell_apart, names))
+    ends = ((key, {plain(key.rpartition(".")[2]), plain(key.partition(".")[0])}) for key in keys)
+    named = (key for key, of in ends if of & {*_NAMING, _SOURCE})
+    return (rated or any(len(cell) > 1 for cell in lists)) and any(map(tell_apart, named))
 
 
 def _exploded(rows: Sequence[Row], name: str) -> tuple[list[Row], int]:
     made, dropped = [], 0
 
     def called(key: str, outer: Row) -> str:  # a ``name`` that says which of the list a record is says so
-        own = "metric" if plain(key.rpartition(".")[2]) == "name" else key
+        own = {"name": "metric", _SOURCE: f"rating_{_SOURCE}"}.get(plain(key.rpartition(".")[2]), key)
         return f"{name}.{own}" if own in outer else own
 
     self_named = _name_themselves([row.get(name) for row in rows])  # else nothing was said of such a row
@@ -485,27 +487,22 @@ def _side_by_side(head: str, cells: list[Any]) -> dict[str, list[Any]]:
     lists = [cell for cell in cells if isinstance(cell, list)]
     if not lists:
         return {head: cells}
-    longest = max(map(len, lists))
+    longest, records = max(map(len, lists)), all(map(_is_records, filter(None, lists)))
+    if records and 0 < longest <= _MOST_RECORDS:
+        return _positions(head, cells, longest)
     as_many_as_apply = len({*map(len, lists)} - {0}) > 1 and all(map(_are_labels, cells))  # and no places of one list
     if as_many_as_apply and plain(head.rpartition(".")[2]) in NAMES["verdict"]:
         return {head: [" + ".join(sorted(cell)) or "[]" if isinstance(cell, list) else cell for cell in cells]}
     if longest == 1:
-        if all(map(_is_records, filter(None, lists))):
-            return _positions(head, cells, 1)
         return {head: [next(iter(cell), None) if isinstance(cell, list) else cell for cell in cells]}
     if plain(head.rpartition(".")[2]) in NAMES["rater"] and not any(map(_is_records, lists)):
         columns = _positions(head, cells, longest)
         return {(head if name == f"{head}.0" else name): column for name, column in columns.items()}
     if len({json.dumps(cell, default=str) for cell in lists}) == 1 and not any(map(_is_records, lists)):
         return {head: [", ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in cells]}
-    if all(map(_is_records, filter(None, lists))):
-        if longest <= _MOST_RECORDS:
-            return _positions(head, cells, longest)
-    elif longest <= _MOST_SCALARS and all(
-        each is None or (isinstance(each, str | int | float) and len(str(each)) <= _SHORT)
-        for cell in lists
-        for each in cell
-    ):
+    scalar = (isinstance(each, str | int | float | None) for cell in lists for each in cell)
+    short = (len(str(each)) <= _SHORT for cell in lists for each in cell if each is not None)
+    if not records and longest <= _MOST_SCALARS and all(scalar) and all(short):
         return _positions(head, cells, longest)
     return {head: [json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell for cell in cells]}
 
@@ -523,7 +520,8 @@ def _positions(head: str, cells: Sequence[Any], count: int) -> dict[str, list[An
         members = [cell[position] if isinstance(cell, list) and len(cell) > position else None for cell in cells]
         spread = [_spread(each) if isinstance(each, dict) else {} for each in members]
         if keys := list(dict.fromkeys(key for each in spread for key in each)):
-            columns |= {f"{name}.{key}": [each.get(key) for each in spread] for key in keys}
+            for key in keys:
+                columns |= _side_by_side(f"{name}.{key}", [each.get(key) for each in spread])
         else:
             columns[name] = list(members)
     return columns

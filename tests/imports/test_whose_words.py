@@ -126,3 +126,86 @@ def test_two_sliders_of_one_item_are_a_judges_and_a_persons(tmp_path):
     table = taken(path, way)
     assert raters(table) == {"metric_pred": "llm", "mos_human": "human"}
     assert table.filter(rater="mos_human")["value"].to_list() == theirs
+
+
+def test_records_of_a_list_are_told_apart_by_who_rated_or_from_where(tmp_path):
+    def record(kind, path, word):
+        return {"evaluator": {"path": path, "spec": {"evaluator_type": kind}}, "judgment": word}
+
+    logs = [
+        {"id": item, "logs": [record("llm", "j/ok", judge), record("human", "p/ok", word)]}
+        for item, judge, word in zip(IDS, JUDGE, TRUTH, strict=True)
+    ]
+    path = tmp_path / "logs.json"
+    path.write_text(json.dumps(logs))
+    votes = check(path).read.votes
+    assert (votes.judges, votes.people, votes.n_items) == (("j/ok",), ("p/ok",), 80)
+    assert raters(imported(path).ratings) == {"j/ok": "llm", "p/ok": "human"}
+    scores = [
+        {
+            "id": item,
+            "name": "run",
+            "scores": [
+                {"name": "done", "value": judge, "source": "sdk", "reason": "ok"},
+                {"name": "done", "value": word, "source": "ui", "reason": None},
+            ],
+        }
+        for item, judge, word in zip(IDS, JUDGE, TRUTH, strict=True)
+    ]
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps(scores))
+    assert check(path, human="ui").read.votes.judges == ("sdk",)
+    assert ["ui"] in [told(way)["human"] for way in refused(check, path)]
+    assert {"sdk": "llm", "ui": "human"} in [raters(taken(path, way)) for way in refused(imported, path)]
+    for each in scores:  # texts that were found, and no ratings
+        each["scores"] = [{"source": f"{each['id']}-{n}.pdf", "score": 0.5, "text": "found"} for n in range(2)]
+    path.write_text(json.dumps(scores))
+    assert all("sdk" not in way.options for way in refused(check, path))
+
+
+def test_an_export_of_one_side_alone_is_compared_with_what_stands_beside_it(tmp_path):
+    tasks = [
+        {
+            "id": n,
+            "data": {"text": f"the whole text of the answer number {n}", "judge_verdict": judge},
+            "annotations": [
+                {
+                    "id": 900 + n,
+                    "completed_by": 1,
+                    "result": [{"value": {"choices": [word]}, "from_name": "v", "to_name": "text", "type": "choices"}],
+                }
+            ],
+        }
+        for n, (judge, word) in enumerate(zip(JUDGE, TRUTH, strict=True))
+    ]
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(tasks))
+    (human,) = told(refused(check, path)[0])["human"]
+    read = check(path, human=human, judges="data.judge_verdict").read
+    same = sum(judge == word for judge, word in zip(JUDGE, TRUTH, strict=True)) / 80
+    assert read.judges[0].measures["agreement"].estimate == pytest.approx(same)
+    samples = [
+        {"doc_id": n, "target": "4", "filtered_resps": ["4"], "exact_match": float(word == "pass")}
+        | {"metrics": ["exact_match", "llm_judge"], "llm_judge": float(judge == "pass")}
+        for n, (judge, word) in enumerate(zip(JUDGE, TRUTH, strict=True))
+    ]
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in samples))
+    (way,) = refused(check, path)
+    assert told(way) == {"judge": ["llm_judge"], "human": ["exact_match"]}
+
+
+def test_a_row_a_person_is_no_item_of_its_own_and_a_response_is_no_work(tmp_path):
+    rows = [
+        {"participant_id": f"p{(n + k) % 7}", "submission_id": f"s{n}-{k}", "item_id": item, "model_verdict": judge}
+        | {"response": word}
+        for k, seed in enumerate((2, 3, 4))
+        for n, (item, judge, word) in enumerate(zip(IDS, JUDGE, noisy(TRUTH, seed=seed), strict=True))
+    ]
+    path = written(tmp_path / "t.csv", {name: [row[name] for row in rows] for name in rows[0]})
+    assert [told(way)["human"] for way in refused(check, path)] == [["response"]]
+    read = check(path, human="response").read
+    assert (read.roles.cluster, len(set(read.votes.clusters)), read.judges[0].n_compared) == ("item_id", 80, 240)
+    table = taken(path, refused(imported, path)[0])
+    assert set(raters(table).values()) == {"human"}
+    assert (table.height, table["item_id"].n_unique(), table["rater"].n_unique()) == (240, 80, 7)

@@ -335,16 +335,17 @@ def read_cells(table: Any) -> CellTable:
             if path.suffix in _OF_TOOLS and path.is_file():
                 from axisjudge.imports.api import tool_of  # with all readers, which tables do not need
 
-                if tool := tool_of(path):
-                    raise _export(tool, path, source)
+                if (tool := tool_of(path)) and (refused := _export(tool, path, source)):
+                    raise refused
             given, notes, outer = read_sheet(path)
             if {*_OF_RATINGS, "repeat"} <= given.keys():
                 firsts = [n for n, again in enumerate(given["repeat"]) if str(again) == "0"]
                 left = len(given["repeat"]) - len(firsts)
                 notes = (*notes, f"{left:,} repeated ratings are left out") if left else notes
                 given = {name: [given[name][n] for n in firsts] for name in _OF_RATINGS}
-            if tool := next((name for name, is_of_tool, _ in SHEETS if is_of_tool(list(given))), ""):
-                raise _export(tool, path, source)
+            tool = next((name for name, is_of_tool, _ in SHEETS if is_of_tool(list(given))), "")
+            if tool and (refused := _export(tool, path, source)):
+                raise refused
     elif isinstance(table, Mapping):
         given = {name: list(values) for name, values in table.items()}
     else:
@@ -359,12 +360,12 @@ def read_cells(table: Any) -> CellTable:
     return CellTable(texts({str(name): cells for name, cells in given.items()}), source, kind, tuple(notes), records)
 
 
-def _export(tool: str, path: Path, source: str) -> InputError:
-    """The refusal of a tool's export, which is told from a table by what `import` reads."""
+def _export(tool: str, path: Path, source: str) -> InputError | None:
+    """The refusal of a tool's export that says who rated what; None where it says so of a judge or of people alone."""
     from axisjudge.imports.api import ratings_ways
 
-    rule = f"is an export of {tool}, which says itself who rated what"
-    return InputError(source, rule, cure="take it as ratings", ways=ratings_ways(path, source, strict=True))
+    rule, ways = f"is an export of {tool}, which says itself who rated what", ratings_ways(path, source, strict=True)
+    return InputError(source, rule, cure="take it as ratings", ways=ways) if ways else None
 
 
 def check(

@@ -27,6 +27,7 @@ from axisjudge.imports.cells import (
     words_meant,
 )
 from axisjudge.imports.items import (
+    ITEMS,
     are_persons,
     cluster_candidates,
     in_record_of,
@@ -36,9 +37,11 @@ from axisjudge.imports.items import (
     of_its_record,
     on_texts,
     pairs_alike,
+    rated_by_each,
     refuse_several_texts,
     telling_apart,
     unlike_runs,
+    versions_of,
 )
 from axisjudge.imports.recognise import (
     CLUSTERS,
@@ -70,9 +73,6 @@ from axisjudge.imports.recognise import (
 from axisjudge.ratings.edge import of_unlike_scales, side
 from axisjudge.ratings.scales import codes_of_none, number_of, plain
 from axisjudge.studies._shared.frames import Floats
-
-_ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in CLUSTERS)
-
 
 #: The column of the numbers of rows.
 ROW = "axisjudge row"
@@ -149,7 +149,7 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     of_people = who(of) == "people" and all(who(name) == "judge" for name in named.judges)  # they said people's column
     if of and not (of_people or wishes.item or wishes.judges):
         _refuse_several(known, of, named.judges, ("--judge", named.judges[0]), f"if {of} is what was rated")
-    if not wishes.item and (versions := _versions(known)):
+    if not wishes.item and (versions := versions_of(known)):
         _refuse_several(known, versions[1], named.judges, each_by("--item", versions), "if each counts as an item")
     if not wishes.judges and (over := turned(known, named.judges)):
         refuse_turned(known, over, named.judges)
@@ -160,6 +160,8 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
         ways.append(WayOut(each_by("--judge", named.judges), "if a word means the same answer in both orders"))
         raise InputError("--judge", f"{swapped[0]} may choose between the answers the other way round", ways=ways)
     cluster = _cluster(known, wishes, {*raters, item})
+    if who(of) == "people" and not wishes.cluster:
+        cluster = rated_by_each(known, of, named.judges) or cluster
     confidence = _confidences(known, named.judges, wishes)
     reasons = _beside(known, named.judges, "rationale", named.judges)
     used = {*raters, item, cluster, wishes.crossed, *confidence.values(), *reasons.values()}
@@ -178,15 +180,6 @@ def _refuse_several(known: Recognised, by: str, judges: Sequence[str], options: 
     rule = f"holds verdicts of {len(names)} {of} in one column ({by}: {', '.join(names[:4])})"
     ways = [WayOut(("--where", f"{by}={each}"), f"only {by} {each}") for each in names[:2]]
     raise InputError(f"column {judges[0]!r}", rule, ways=[*ways, WayOut(options, when)])
-
-
-def _versions(known: Recognised) -> tuple[str, ...]:
-    """An id that repeats, and what was set otherwise in its rows, as a prompt's version; else nothing."""
-    item = named_column(known.columns, _ITEMS)
-    if not item or not known.frame[item].is_duplicated().any():
-        return ()
-    may = [name for name in known.columns if last_part(name) in SETTINGS and known.columns[name].distinct > 1]
-    return next(((item, name) for name in may if not known.frame.select(item, name).is_duplicated().any()), ())
 
 
 def _is_long(known: Recognised, wishes: Roles) -> bool:
@@ -233,7 +226,7 @@ def _names_in(known: Recognised, column: str) -> list[str]:
 def _long(known: Recognised, wishes: Roles) -> Roles:
     value = _column(known, "--value", wishes.value or _value(known))
     rater = _column(known, "--rater", wishes.rater or _rater(known))
-    named = named_column(known.columns, _ITEMS) or named_column(known.columns, CLUSTERS)
+    named = named_column(known.columns, ITEMS) or named_column(known.columns, CLUSTERS)
     ids = [name for name in known.of("id", "cluster") if tokens(name) & OF_ROWS and name not in (value, rater)]
     if not wishes.item and not named and len(ids) != 1:
         tells = telling_apart(known.frame, [], [rater], known)
@@ -313,7 +306,7 @@ def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") 
 def repeating_id(roles: Roles) -> str:
     """A column of a wide table that is named like an id and was not taken for one, because its values repeat."""
     of_rows = () if roles.long or roles.item else roles.left_out
-    return next((name for name in of_rows if plain(name) in _ITEMS), "")
+    return next((name for name in of_rows if plain(name) in ITEMS), "")
 
 
 def _confidences(known: Recognised, judges: Sequence[str], wishes: Roles) -> dict[str, str]:
@@ -558,6 +551,10 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         few = ", ".join(own[:4]) + ", ..." * (len(own) > 4)
         rule = f"no column has the words that people used ({listed}); {others[0]} says {few}"
         ways = words_meant(others[0], own, theirs, alone=len(others) == 1)
+        words = known.columns[others[0]].words
+        may = [name for name in known.of("verdict") if name not in people and not who(name)]
+        may = [name for name in may if share_words(known.columns[name].words, words)]
+        ways += [WayOut(("--judge", others[0], "--human", of), f"if {of} is what to compare with") for of in may[:2]]
         if len(theirs) == 1 and (saying := [name for name in others if theirs < known.columns[name].words]):
             rule = f"people said {listed} in every row, so that only how often a judge said it can be told"
             ways = [WayOut((*each_by("--judge", saying), *each_by("--human", people)))]
