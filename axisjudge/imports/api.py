@@ -19,7 +19,7 @@ from axisjudge.imports import harness, inspect_scores, promptfoo, sets, sheets, 
 from axisjudge.imports.cells import each_by, rows_where
 from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
-from axisjudge.imports.items import TRIED_ON, makers, named_after, rows_to_try, telling_apart
+from axisjudge.imports.items import TRIED_ON, makers, named_after, refuse_on_its_side, rows_to_try, telling_apart
 from axisjudge.imports.judgement import DRAW, ImportedFile, ImportOptions, judged
 from axisjudge.imports.recognise import may_answer, recognise, texts, who
 from axisjudge.labels import own
@@ -157,6 +157,9 @@ def _with_ways(refused: InputError, named: Sequence[Path], given: ImportOptions,
         with suppress(InputError):
             attempt(())
     sheet = read.get(named[0], {}).get("sheet") if len(named) == 1 else None
+    if isinstance(sheet, sheets.ReadTable) and not (given.kinds or given.columns or given.item or given.rater_column):
+        known = recognise(texts(sheet.columns), outer=sheet.outer)
+        refuse_on_its_side(str(named[0]), known, "import by_rating.csv --out ratings.jsonl")
     if (
         error.ways
         or given.question

@@ -6,7 +6,10 @@ named, or another answer stands, are of other runs, though no rater had two of t
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain, combinations, permutations
 from pathlib import Path
@@ -59,6 +62,8 @@ OF_IDS = words_in("id idx index key uid")
 _PERSONS = words_in("human humans person expert experts reviewer sme annotator worker analyst assessor coder rater")
 #: More columns of the same words are questions or items, and scores go over no more points.
 _MOST_ALIKE, _MOST_POINTS = 4, 1_000
+#: A table on its side has at least so many columns of answers.
+_FEWEST_ITEMS = 5
 #: So a column is named that holds what was made, and not what a rater wrote of it.
 _OF_MAKING = words_in("timestamp time date created seed")
 #: Commands that a refusal proposes are tried on so many rows.
@@ -476,3 +481,39 @@ def versions_of(known: Recognised) -> tuple[str, ...]:
         return ()
     may = [name for name in known.columns if last_part(name) in SETTINGS and known.columns[name].distinct > 1]
     return next(((item, name) for name in may if not known.frame.select(item, name).is_duplicated().any()), ())
+
+
+def refuse_on_its_side(source: str, known: Recognised, then: str) -> None:
+    """Refuse a table of a row a rater and a column an item, with the commands that write a row a rating and read it.
+
+    One column tells the rows apart and holds or is named for raters; most others have words in common and name nobody.
+    """
+    free = {name: each for name, each in known.columns.items() if each.words and not who(name)}
+    own = [each.name for each in known.columns.values() if each.distinct == each.filled >= known.frame.height - 1 > 0]
+    raters = [name for name in own if tokens(name) & WHO_RATED or any(map(kind_of, known.frame[name].drop_nulls()))]
+    counts = Counter(word for name, each in free.items() if name not in own[:1] for word in each.words)
+    for rater in raters[:1]:
+        commonest = counts.most_common(1)[0][0] if counts else ""
+        words = frozenset().union(*(each.words for each in free.values() if commonest in each.words))
+        answers = [name for name, each in free.items() if each.words <= words and name != rater]
+        numbered = tokens(rater) & WHO_RATED and len({re.sub(r"\d+", "", name) for name in answers}) < 3
+        if len(answers) < _FEWEST_ITEMS or not (numbered or len(answers) > known.frame.height):
+            continue
+        rule = f"has a row a rater ({rater}: {', '.join(known.frame[rater].drop_nulls().head(3))}) and a column an item"
+        raise InputError(source, rule, cure=_by_rating(Path(source), known, rater, answers, then))
+
+
+def _by_rating(path: Path, known: Recognised, rater: str, answers: Sequence[str], then: str) -> str:
+    """The command that writes such a table with a row a rating, and the one that reads it."""
+    if path.suffix not in (".csv", ".tsv"):
+        return "write a row a rating: rater, item, verdict"
+    head = path.read_bytes().splitlines()[0]
+    separator = max((",", ";", "\t", "|"), key=lambda each: head.count(each.encode()))
+    at, rest = [*known.columns].index(rater), [name for name in known.columns if name not in (rater, *answers)]
+    name = rater if tokens(rater) & WHO_RATED else "rater"
+    file, by, of, left = (json.dumps(each, ensure_ascii=False) for each in (str(path), separator, name, rest))
+    code = f"import polars as p; t = p.read_csv({file}, separator={by}, infer_schema=False); "
+    code += f"t = t.rename({{t.columns[{at}]: {of}}}).drop_nulls({of}).drop({left}); "
+    code += f't.unpivot(index={of}, variable_name="item", value_name="verdict").drop_nulls("verdict")'
+    code += '.write_csv("by_rating.csv")'
+    return f"turn it: python -c {shlex.quote(code)} && axisjudge {then}"

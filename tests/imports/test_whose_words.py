@@ -1,6 +1,9 @@
 """Whose words a column holds: what was decided between people, a reviewer in a record, other words for the same."""
 
 import json
+import shlex
+import subprocess
+import sys
 
 import pytest
 from imports.test_never_wrong import drawn, noisy, written
@@ -209,3 +212,29 @@ def test_a_row_a_person_is_no_item_of_its_own_and_a_response_is_no_work(tmp_path
     table = taken(path, refused(imported, path)[0])
     assert set(raters(table).values()) == {"human"}
     assert (table.height, table["item_id"].n_unique(), table["rater"].n_unique()) == (240, 80, 7)
+
+
+@pytest.mark.parametrize("second", [[], [["", "", *["Response"] * 80]]])
+@pytest.mark.parametrize("name", ["Respondent ID", "Name", ""])
+def test_items_as_columns_are_asked_about_with_the_command_that_turns_them(tmp_path, monkeypatch, name, second):
+    rows = [["ann 1", "x", *ONE], ["ann 2", "y", *OTHER], ["gpt-4o", "z", *JUDGE]]
+    path = tmp_path / "t.csv"
+    heads = [name, "Sent", *(f"Q{n}. Is answer {n} right?" for n in range(80))]
+    path.write_text("".join(";".join(row) + "\n" for row in (heads, *second, *rows)))
+    monkeypatch.chdir(tmp_path)
+    for read in (check, imported):
+        with pytest.raises(InputError, match=r"a row a rater .* and a column an item") as error:
+            read(path)
+        turn, then = error.value.cure.removeprefix("turn it: ").split(" && ")
+        code = shlex.split(turn)
+        assert code[:2] == ["python", "-c"]
+        subprocess.run([sys.executable, *code[1:]], check=True)
+        assert then.startswith(f"axisjudge {'check' if read is check else 'import'} by_rating.csv")
+    votes = check("by_rating.csv").read.votes
+    assert (votes.judges, votes.people, votes.n_items) == (("gpt-4o",), ("ann 1", "ann 2"), 80)
+
+
+def test_raters_as_columns_stand_upright(tmp_path):
+    said = {f"rater{n}": noisy(TRUTH, seed=n) for n in range(6)}
+    path = written(tmp_path / "t.csv", {"run": [f"gpt-4o/{n}" for n in range(80)], **said})
+    assert {f"{name}=llm" for name in said} <= {*refused(imported, path)[0].options}

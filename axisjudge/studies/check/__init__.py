@@ -19,7 +19,7 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures import theme
 from axisjudge.figures.markup import template, untypeset
 from axisjudge.imports.cells import mended, rows_where
-from axisjudge.imports.items import TRIED_ON, rows_to_try
+from axisjudge.imports.items import TRIED_ON, refuse_on_its_side, rows_to_try
 from axisjudge.imports.recognise import Recognised, recognise, texts
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.imports.tracing import SHEETS
@@ -553,9 +553,11 @@ def _with_ways(error: InputError, cells: CellTable, given: Mapping[str, Any]) ->
     some = cells
     if cells.frame.height > TRIED_ON:
         some = replace(cells, frame=cells.frame[rows_to_try(recognise(cells.frame), TRIED_ON)])
+    is_file = cells.source not in ("table", "-") and Path(cells.source).is_file()
+    if is_file and not any(given[name] for name in ("judge", "human", "item", "rater", "value")):
+        refuse_on_its_side(cells.source, recognise(some.frame), "check by_rating.csv")
     if error.ways:
         error = tried(error, lambda options: _votes(some, _with_options(given, options)))
-    is_file = cells.source not in ("table", "-") and Path(cells.source).is_file()
     if error.ways or not is_file or error.where not in ("--human", "--judge", "--item", "ratings"):
         return error
     from axisjudge.imports.api import ratings_ways
