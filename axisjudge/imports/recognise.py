@@ -287,7 +287,7 @@ def _column(frame: pl.DataFrame, name: str, missing: frozenset[str]) -> KnownCol
         return replace(column, evidence="named for what is measured, counted or made of other columns")
     if of in _OF_MAKING | _OF_ASKING and of != plain(name) and not who(last_part(name)):
         return replace(column, evidence=f"says {'what was asked' if of in _OF_ASKING else 'how something was made'}")
-    if last_part(name) in SETTINGS or (distinct == 1 and last_part(name) == "status"):
+    if last_part(name) in SETTINGS or (distinct == 1 and "status" in tokens(name)):
         return replace(column, evidence="says how something was made")
     few = 0 < len(words) <= MOST_WORDS and most <= _LONGEST_WORD
     column = replace(column, words=words if few else frozenset())

@@ -238,3 +238,10 @@ def test_raters_as_columns_stand_upright(tmp_path):
     said = {f"rater{n}": noisy(TRUTH, seed=n) for n in range(6)}
     path = written(tmp_path / "t.csv", {"run": [f"gpt-4o/{n}" for n in range(80)], **said})
     assert {f"{name}=llm" for name in said} <= {*refused(imported, path)[0].options}
+
+
+def test_the_status_of_an_assignment_is_no_question_that_people_answered(tmp_path):
+    rows = [(item, f"W{k}", "Approved", noisy(TRUTH, seed=k)[n]) for k in range(3) for n, item in enumerate(IDS)]
+    heads = ("HITId", "WorkerId", "AssignmentStatus", "Answer.quality")
+    path = written(tmp_path / "t.csv", dict(zip(heads, zip(*rows, strict=True), strict=True)))
+    assert {*taken(path, refused(imported, path)[0])["question"]} == {"Answer.quality"}
