@@ -55,7 +55,7 @@ _OWN = ("trajectory_id", "question", "rater", "verdict", "rater_kind")
 MOST_NAMED = 12
 _PERCENT = r"^\d+(?:[.,]\d+)?\s*%$"
 _COMMA = r"^-?\d+,\d+$"
-_THOUSANDS = r"^-?\d{1,3}(?:,\d{3})+$"
+_THOUSANDS = r"^-?[1-9]\d{0,2}(?:,\d{3})+$"
 _OF_MOST = r"^(\d+(?:\.\d+)?)\s*/\s*(\d+)$"
 #: The last words of a judge's text.
 _VERDICT_AT_END = r"(?is)\s.*(?:\b(?:verdict|judge?ment|rating|grade|decision)\b\W*[:=]\W*|\[\[)([\w.+-]+?)\W*$"
@@ -131,6 +131,7 @@ def _change(words: pl.Series, keep: str) -> tuple[dict[str, object], str] | None
     if of_text := _at_end(others):
         return of_text
     percent, comma = others.str.contains(_PERCENT), others.str.contains(_COMMA)
+    pointed = decimal_points(others)
     plain = others.str.replace_all("_", "x").cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
     of_most = others.str.extract_groups(_OF_MOST)
     shares = len(others) > 1 and not of_most.struct[0].null_count() and of_most.struct[1].n_unique() == 1
@@ -147,10 +148,18 @@ def _change(words: pl.Series, keep: str) -> tuple[dict[str, object], str] | None
     elif shares:
         change |= dict(zip(others, of_most.struct[0], strict=True))
         notes.append(f"scores of {of_most.struct[1][0]} read as numbers")
-    elif numbers and comma.any() and not others.filter(comma).str.contains(_THOUSANDS).all():
-        change |= {each: each.replace(",", ".") for each in others.filter(comma)}
+    elif numbers and (pointed != others).any():
+        change |= dict(zip(others, pointed, strict=True))
         notes.append("commas read as decimal points")
     return (change, "; ".join(notes)) if change else None
+
+
+def decimal_points(words: pl.Series) -> pl.Series:
+    """Cells whose numbers have commas for points (0,5) with points; those of whole numbers part thousands and stay."""
+    comma = words.str.contains(_COMMA)
+    if words.filter(comma).str.contains(_THOUSANDS).all():
+        return words
+    return words.zip_with(~comma, words.str.replace(",", ".", literal=True))
 
 
 def _at_end(words: pl.Series) -> tuple[dict[str, object], str] | None:

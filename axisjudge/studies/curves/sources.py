@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
+from axisjudge.imports.cells import decimal_points
+from axisjudge.imports.recognise import texts
+from axisjudge.imports.sheets import read_sheet
 from axisjudge.labels.reading import first_line_of, json_if_any
 from axisjudge.ratings.edge import BY_JUDGE
 from axisjudge.ratings.scales import ends_of
@@ -145,8 +149,8 @@ def _counts(scores: pl.DataFrame, origin: str) -> str:
 
 
 _FORMATS: dict[str, tuple[Callable[..., pl.DataFrame], Callable[[pl.DataFrame, Path], None]]] = {
+    ".csv": (lambda file: pl.DataFrame(texts(read_sheet(file).columns)), pl.DataFrame.write_csv),
     # a column is what all of its cells are, not the first hundred
-    ".csv": (partial(pl.read_csv, infer_schema_length=None), pl.DataFrame.write_csv),
     **dict.fromkeys(
         (".jsonl", ".ndjson"), (partial(pl.read_ndjson, infer_schema_length=None), pl.DataFrame.write_ndjson)
     ),
@@ -157,6 +161,8 @@ _FORMATS: dict[str, tuple[Callable[..., pl.DataFrame], Callable[[pl.DataFrame, P
 def read_table(path: str | Path, names: Iterable[str | None] = ("run", "task", "dimension", "agent")) -> pl.DataFrame:
     """A table from CSV, JSON Lines or Parquet, told apart by the file's name; `names` are columns of no numbers.
 
+    CSV is read as every command reads it, whatever stands between its cells; a number may have a comma for its point.
+
     Raises
     ------
     InputError
@@ -166,13 +172,24 @@ def read_table(path: str | Path, names: Iterable[str | None] = ("run", "task", "
     if not file.is_file():
         raise InputError(str(path), "no such table")
     read, _ = _FORMATS[_ending(file)]
-    if file.suffix.lower() == ".csv":  # else tasks 01 and 1 were one
-        read = partial(read, schema_overrides={name: pl.String for name in names if name})
     try:
-        return read(file)
+        table = read(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(str(path), f"cannot be read as {file.suffix[1:]} ({reason})") from None
+    if file.suffix.lower() != ".csv":
+        return table
+    return table.with_columns(
+        _numbers(table[name]) for name in table.columns if name not in {*names}
+    )  # 01 and 1 are two
+
+
+def _numbers(cells: pl.Series) -> pl.Series:
+    """Cells as numbers where all are such."""
+    for made, kind in product((cells, decimal_points(cells)), (pl.Int64, pl.Float64)):
+        if (numbers := made.cast(kind, strict=False)).null_count() == cells.null_count():
+            return numbers
+    return cells
 
 
 def write_table(table: pl.DataFrame, path: str | Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from axisjudge import studies
 from axisjudge.checks import InputError
+from axisjudge.imports.cells import decimal_points
 from axisjudge.scores.curves.curve import AXIS_CURVE
 from axisjudge.studies.curves import (
     CurveReport,
@@ -313,6 +314,15 @@ def test_a_csv_is_read_to_its_end_and_its_names_are_no_numbers(tmp_path) -> None
     table = read_table(tmp_path / "a.csv")
     assert table["human"].sum() == 50 * 199 + 57.5
     assert set(table["task"]) == {"01", "1"}
+
+
+def test_a_spreadsheet_with_semicolons_and_decimal_commas_is_read_as_one_with_points(scores, tmp_path) -> None:
+    write_table(scores.head(40), tmp_path / "points.csv")
+    text = (tmp_path / "points.csv").read_text()
+    (tmp_path / "commas.csv").write_text(text.replace(",", ";").replace(".", ","), encoding="utf-8-sig")
+    assert read_table(tmp_path / "commas.csv").equals(read_table(tmp_path / "points.csv"))
+    assert decimal_points(pl.Series(["0,752", "0,118"])).to_list() == ["0.752", "0.118"]  # no thousands begin with 0
+    assert decimal_points(pl.Series(["1,752", "12,118"])).to_list() == ["1,752", "12,118"]
 
 
 def test_a_curve_is_applied_to_what_it_was_fitted_for(scores, report) -> None:
