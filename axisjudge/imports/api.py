@@ -207,8 +207,11 @@ def _imported(
             with sheets.unpacked(path, "import") as opened, shaped(str(path)):
                 kept = None if read is None else read.setdefault(path, {})
                 readings.append((path, _reading(opened, given, kept)))
-                if given.where and (form := readings[-1][1].format) not in _SHEETS:
-                    raise InputError("--where", f"chooses rows of a table, and {path} is read as {form}")
+                for option, told in (("--where", given.where), ("--pass-if", given.pass_if)):
+                    if told and (form := readings[-1][1].format) not in _SHEETS:
+                        raise InputError(
+                            option, f"chooses rows of a table or marks in it, and {path} is read as {form}"
+                        )
         except InputError as error:
             if alone:
                 raise

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations, product
+from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,7 @@ _BAD = words_in(
 )
 _EITHER = words_in("error errors refusal refused refuses refuse abstained abstention flagged flag issue")
 _NEGATED = words_in("not no non free without absence lack detection detector")
+_SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 TURNED = words_in("swapped swap flipped flip reversed reverse inverted")
 _ORDERED = words_in("order ordering position presentation")
 
@@ -377,6 +379,42 @@ def rows_where(frame: pl.DataFrame, conditions: Iterable[str]) -> pl.DataFrame:
     if not kept.height:
         raise InputError("--where", "leaves no row", ", ".join(conditions))
     return kept
+
+
+def passing(frame: pl.DataFrame, rules: Iterable[str], missing: Iterable[str]) -> dict[str, pl.Series]:
+    """Columns of numbers as pass or fail, by rules ``COLUMN >= NUMBER``; a cell of `missing` holds no verdict.
+
+    Raises
+    ------
+    InputError
+        A rule is none, or names no column, or a cell of its column is no number.
+    """
+    none, made = NO_VERDICT | {word(each, frozenset()) or "" for each in missing}, {}
+    for rule in rules:
+        parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*", rule)
+        if not parts or parts[1] not in frame.columns:
+            cure = f"such as --pass-if 'score >= 0.5'; the columns are {', '.join(frame.columns)}"
+            raise InputError("--pass-if", "must be COLUMN >= NUMBER with a column of the file", rule, cure)
+        column, compare, bar = parts[1], _SIGNS[parts[2]], float(parts[3])
+        words: dict[str, str] = {}
+        for cell in frame[column].drop_nulls().unique(maintain_order=True):
+            if (text := word(cell, none)) is None:
+                continue
+            if (number := number_of(text)) is None:
+                raise InputError(f"--pass-if {rule!r}", f"{column} must hold finite numbers", cell)
+            words[cell] = "pass" if compare(number, bar) else "fail"
+        made[column] = frame[column].replace_strict(words, default=None, return_dtype=pl.String)
+    return made
+
+
+def pass_rules(ranges: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
+    """Options that say from where on each of these columns of numbers passes: the middle of its range, of shares .5.
+
+    >>> pass_rules({"score": (0, 0.9), "toxicity": (1, 5)})
+    ('--pass-if', 'score >= 0.5', '--pass-if', 'toxicity < 3')
+    """
+    bars = {name: 0.5 if 0 <= low <= high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ranges.items()}
+    return each_by("--pass-if", (f"{name} {'<' if of_bad([name])[0] else '>='} {bar:g}" for name, bar in bars.items()))
 
 
 def unlike(names: Iterable[str]) -> bool:

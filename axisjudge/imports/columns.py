@@ -32,6 +32,7 @@ from axisjudge.imports.cells import (
     mended,
     no_share,
     of_one_rater,
+    passing,
     to_the_judge,
     turned,
     unlike,
@@ -107,6 +108,7 @@ def read_table(path: Path, sheet: ReadTable, options: ImportOptions, form: str) 
     columns, n_copies = (columns, 0) if options.repeats else without_copies(columns)  # two who agree are no copies
     meant = (*options.words, *(key.rpartition(":")[2] for key in options.words), *options.missing)
     columns, changed = mended(columns, meant, "--word-map")
+    columns = {**columns, **passing(texts(columns), options.pass_if, options.missing)} if options.pass_if else columns
     if outer and not options.item:
         options = replace(options, item=items.of_a_list(recognise(texts(columns), outer=outer), options))
     columns, known, notes = _with_items(path, columns, options, outer)
@@ -258,7 +260,7 @@ def _raters(
         return verdicts
     groups = _groups(known, sure)
     if len(groups) > 1 and not named:
-        _refuse_several(where, groups, known, ask)
+        items.refuse_several(where, groups, known, ask)
     sides = [known.columns[name] for name in sure]
     answering = [
         name
@@ -279,6 +281,9 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     theirs = {"people", ""} if alone and who(rater) == "people" else {"people"}  # one person said what no judge did
     reviewed = {name for name in verdicts if items.in_record_of(known, name)}
     people = [name for name in verdicts if who(name) in theirs or "correct" in tokens(name) or name in reviewed]
+    of_models = {kind_of(each, rater) for each in known.frame[rater].drop_nulls().unique()} == {"llm"}
+    if of_models and (sure := [name for name in people if tokens(name) & HUMAN]):  # they said another's label
+        people = sure
     words = {name: known.columns[name].words for name in verdicts}
     rivals = {
         name: [one for one in people if one != name and share_words(words[name], words[one])]
@@ -287,7 +292,9 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
     }
     pairs = [(name, of) for name, of in rivals.items() if of and not all(map(side, known.columns[name].words))]
     one_judge = alone and who(rater) == "judge"
-    pairs = pairs or [(name, of) for name, of in rivals.items() if of and (one_judge or who(name) == "judge")]
+    pairs = pairs or [
+        (name, of) for name, of in rivals.items() if of and (one_judge or of_models or who(name) == "judge")
+    ]
     if not pairs:
         return
     judge, of = pairs[0]
@@ -299,7 +306,11 @@ def _refuse_rivals(where: str, known: Recognised, roles: Mapping[str, str]) -> N
         options = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human")
     clear = is_human and (is_judges or one_judge) and len(pairs) == 1
     asked = () if "question" in roles else ("--question", items.named_after(where))
-    raise InputError(where, rule, cure="say whose they are", ways=[WayOut((*options, *asked), clear=clear)])
+    ways = [WayOut((*options, *asked), f"without {of[0]}" * (options[0] == "--column"), clear=clear)]
+    if is_human and options[0] == "--column":  # each of several judges beside people's word
+        both = ("--kind", f"{judge}=llm", "--kind", f"{of[0]}=human", *asked)
+        ways = [*items.only_where(known, rater, both), *ways]
+    raise InputError(where, rule, cure="say whose they are", ways=ways)
 
 
 def _refuse_answers_for_names(where: str, known: Recognised, rater: str, options: ImportOptions) -> None:
@@ -328,19 +339,6 @@ def _groups(known: Recognised, names: Sequence[str]) -> list[list[str]]:
         rest = [group for group in groups if group not in mine]
         groups = [*rest, [*(each for group in mine for each in group), name]]
     return sorted(groups, key=len, reverse=True)
-
-
-def _refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised, ask: tuple[str, ...]) -> None:
-    """Refuse columns of raters that answer several questions, with the command for the first."""
-    questions = [
-        f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
-        for group in groups[:3]
-    ]
-    ways = [
-        WayOut((*items.kinds_of(group), *ask), f"only {', '.join(group[:3])}" * bool(n))
-        for n, group in enumerate(groups[:3])
-    ]
-    raise InputError(where, f"holds several questions: {'; '.join(questions)}", cure="import one at a time", ways=ways)
 
 
 def _refuse_undecided(

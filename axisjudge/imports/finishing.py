@@ -13,7 +13,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, WayOut
 from axisjudge.families import family_of
-from axisjudge.imports.cells import each_by, of_bad
+from axisjudge.imports.cells import each_by, of_bad, pass_rules
 from axisjudge.imports.items import kinds_of
 from axisjudge.imports.judgement import DRAW, ImportOptions, position_of
 from axisjudge.imports.recognise import kind_of
@@ -192,7 +192,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         used[question][rater][text] = count
     notes = []
     for question, by_rater in used.items():
-        if any(len(words) > edge.MOST_WORDS for words in by_rater.values()) or options.scale_of(question):
+        if options.scale_of(question):
             continue
         sides: dict[str, set[str]] = {"people": set(), "judges": set()}
         for rater, words in by_rater.items():
@@ -202,6 +202,8 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         for one_of, other in combinations(full, 2):
             if not _common(full[one_of], full[other], every) or edge.same_choices(full[one_of], full[other]):
                 _refuse_apart(question, one_of, full[one_of], other, full[other], unlike=kinds[one_of] != kinds[other])
+        if any(len(words) > edge.MOST_WORDS for words in by_rater.values()):
+            continue
         if all(sides.values()):
             notes += [
                 f"{question}: {', '.join(sorted(alone)[:4])} {'is' if len(alone) == 1 else 'are'} said by {side} alone"
@@ -261,6 +263,8 @@ def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
     grades = [words for words in (one, other) if len(words) > 3 and all(number_of(each) is not None for each in words)]
     if grades and any(set(words) <= flags and len(words) == 2 for words in (one, other)):
         return False
+    if max(len(one), len(other)) > edge.MOST_WORDS:
+        return True
     numbers = {*map(number_of, every)}
     without_gap = numbers in [{*range(first, last + 1)} for first in (0, 1) for last in range(first + 3, 11)]
     return bool(one.keys() & other.keys()) or without_gap
@@ -277,11 +281,12 @@ def _refuse_apart(
     if meant and not of_bad([question, one, other])[0]:
         mapping = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(mapping, clear=True)]
-    elif edge.of_unlike_scales(of_one, of_other):
-        ways = []
-    elif unlike and any(number % 1 for number in numbers) and len(numbers) == len(of_one) + len(of_other):
-        scale = f"{question}=interval:{math.floor(min(numbers))}-{math.ceil(max(numbers))}"
-        ways = [WayOut(("--scale", scale), "if both are numbers of one scale")]
+    elif len(numbers) == len(of_one) + len(of_other):
+        ranges = {name: [*map(float, of)] for name, of in ((one, of_one), (other, of_other)) if len(of) > 2}
+        ways = [WayOut(pass_rules({name: (min(of), max(of)) for name, of in ranges.items()}))] * bool(ranges)
+        if unlike and any(number % 1 for number in numbers) and not edge.of_unlike_scales(of_one, of_other):
+            scale = f"{question}=interval:{math.floor(min(numbers))}-{math.ceil(max(numbers))}"
+            ways.append(WayOut(("--scale", scale), "if both are numbers of one scale"))
     elif len(of_one) == len(of_other) == 2 and not {*of_one} & {*of_other}:
         mine = sorted(of_one)
         for theirs in (sorted(of_other), sorted(of_other)[::-1]):

@@ -1,13 +1,16 @@
-"""Several raters in one place: a cell that names them beside one of their words; records in maps, rows in lists."""
+"""Several things in one place: a cell that names raters beside one of their words, or holds a record; maps, lists."""
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
-from axisjudge.imports.recognise import NAMES, last_part, texts
+from axisjudge.imports.recognise import LEAST_OWN_IDS, NAMES, last_part, texts
 
 _SEPARATORS = (",", ";", "|")
 Cells = list[Any] | pl.Series
@@ -43,6 +46,29 @@ def raters_apart(columns: Mapping[str, Cells]) -> tuple[dict[str, Cells], list[s
             whose = {one: raters.explode()}
             return {**whose, **apart}, [note], {of: columns[of] for of in columns if of not in (name, *spread)}
     return dict(columns), [], {}
+
+
+def records_in(cells: Cells) -> tuple[list[list[Any] | None], int]:
+    """A list of the one record that each text is, and how many filled cells are none; nothing where many are none.
+
+    A record is written as JSON or as Python writes it, and ends the text, as a model's reply does, in fences or not.
+    """
+    filled = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
+    if not any("{" in cell for cell in filled[:20]):
+        return [], 0
+    records = [[record] if (record := _record(cell)) else None for cell in cells]
+    n_none = len(filled) - sum(map(bool, records))
+    return (records, n_none) if n_none <= (1 - LEAST_OWN_IDS) * len(filled) else ([], 0)
+
+
+def _record(cell: Any) -> dict[str, Any] | None:
+    text = cell.strip("` \r\n") if isinstance(cell, str) else ""
+    text = text[max(text.find("{"), 0) :]
+    for read in (json.loads, ast.literal_eval) if text[:1] + text[-1:] == "{}" else ():
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            if isinstance(record := read(text), dict):
+                return record
+    return None
 
 
 def out_of_maps(record: Mapping[str, Any]) -> dict[str, Any]:

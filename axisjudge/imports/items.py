@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import Layout, agreeing, each_by, of_people, unlike
+from axisjudge.imports.cells import Layout, agreeing, each_by, of_people, pass_rules, unlike
 from axisjudge.imports.judgement import DRAW, ImportOptions
 from axisjudge.imports.recognise import (
     ANSWERED,
@@ -311,11 +311,55 @@ def refuse_twice(where: str, known: Recognised, rated: pl.DataFrame, layout: Lay
     if extra := telling_apart(known.frame, item, keys, known):
         when = f"if {' and '.join(extra)} {'tells' if len(extra) == 1 else 'tell'} what was rated"
         ways.insert(0, WayOut(each_by("--item", (*item, *extra)), when))
+        of_setting = last_part(extra[0]) in SETTINGS
+        if len(extra) == 1 and (of_setting or unsaid_models(known, extra)):
+            ways[not of_setting : not of_setting] = only_where(known, extra[0])
     elif near := nearest_id(known.frame, item, keys, known):
         when = f"if {' and '.join((*item, *near))} name what was rated, and rows of one are repeats"
         ways.insert(0, WayOut((*each_by("--item", (*item, *near)), "--repeats"), when))
     cure = "" if extra else "leave one out, or name by --item what tells them apart"
     raise InputError(where, rule, cure=cure, ways=ways)
+
+
+def only_where(known: Recognised, column: str, options: tuple[str, ...] = (), most: int = 2) -> list[WayOut]:
+    """Options that take the rows of one word of a column alone, for its first words."""
+    words = known.frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True).head(most)
+    return [WayOut(("--where", f"{column}={each}", *options), f"only {column} {each}") for each in words]
+
+
+def versions(known: Recognised, ids: Sequence[str], people: Sequence[str]) -> tuple[str, ...]:
+    """An id that repeats, and what differs in its rows: a prompt's version, or a model whom people's word is not of."""
+    item = named_column(known.columns, ids)
+    if not item or not known.frame[item].is_duplicated().any():
+        return ()
+    several = [name for name, column in known.columns.items() if column.distinct > 1]
+    may = [name for name in several if last_part(name) in SETTINGS]
+    if not known.frame.select(item, *people).unique()[item].is_duplicated().any():  # else of each model's own answer
+        may += [name for name in unsaid_models(known, several) if name not in makers(known)]
+    return next(((item, name) for name in may if not known.frame.select(item, name).is_duplicated().any()), ())
+
+
+def unsaid_models(known: Recognised, names: Iterable[str]) -> list[str]:
+    """Columns of several models of which it is not said whether these judged or were judged."""
+    of = {name: known.columns[name] for name in names if last_part(name) in ("model", "llm", "model_name")}
+    several = {name: column.words for name, column in of.items() if column.kind == "candidate" and column.distinct > 1}
+    return [name for name, words in several.items() if words and all(map(is_model, words))]
+
+
+def refuse_several(where: str, groups: Sequence[Sequence[str]], known: Recognised, ask: tuple[str, ...]) -> None:
+    """Refuse columns of raters that answer several questions, with the command for each, and for scores that pass."""
+    questions = [
+        f"{', '.join(group[:3])} say {', '.join(sorted(known.columns[group[0]].words)[:3]) or 'numbers'}"
+        for group in groups[:3]
+    ]
+    ways = [
+        WayOut((*kinds_of(group), *ask), f"only {', '.join(group[:3])}" * bool(n)) for n, group in enumerate(groups[:3])
+    ]
+    every = [name for group in groups for name in group]
+    scores = {name: of for name in every if (of := known.columns[name].numbers) and len(known.columns[name].words) != 2}
+    if len(groups) == 2 and scores and not {*map(who, every)} - {"people", "judge"}:
+        ways.insert(0, WayOut((*kinds_of(every), *pass_rules(scores), *ask), "if a number passes from there on"))
+    raise InputError(where, f"holds several questions: {'; '.join(questions)}", cure="import one at a time", ways=ways)
 
 
 def refuse_joined(where: str, known: Recognised, rated: pl.DataFrame, layout: Layout, options: ImportOptions) -> None:
@@ -398,17 +442,23 @@ def refuse_decided(where: str, names: Sequence[str], named: Set[str], ask: tuple
 def refuse_left(
     where: str, known: Recognised, answers: Sequence[str], rest: Sequence[str], named: Set[str], ask: tuple[str, ...]
 ) -> None:
-    """Refuse people's answers alone where other columns, which no name calls a judge's, say the same words."""
+    """Refuse people's answers alone where other columns say the same words, or hold the scores of a judge."""
     theirs = frozenset().union(*(known.columns[name].words for name in answers))
-    left = [name for name in rest if not who(name) and name not in answers and known.columns[name].kind == "verdict"]
-    left = [name for name in left if len(own := known.columns[name].words) > 1 and share_words(own, theirs)]
+    free = [
+        name for name in rest if who(name) != "people" and name not in answers and known.columns[name].kind == "verdict"
+    ]
+    left = [name for name in free if len(own := known.columns[name].words) > 1 and share_words(own, theirs)]
     made = {*summed_up(known.frame, left, answers), *agreeing(known, left, answers)}
     left = [name for name in left if name not in made]
-    if named or not left or not all(who(name) == "people" for name in answers):
+    scores = {name: of for name in free if (of := known.columns[name].numbers) and not known.columns[name].words}
+    scores |= {name: of for name in free if (of := known.columns[name].numbers) and known.columns[name].fractions}
+    if named or not (left or scores) or not all(who(name) == "people" for name in answers):
         return
-    ways = [WayOut((*kinds_of([name, *answers]), *ask), f"if a model said {name}") for name in left[:3]]
+    both = [(name, pass_rules({name: scores[name]} if not left else {})) for name in left or scores]
+    ways = [WayOut((*kinds_of([name, *answers]), *rules, *ask), f"if a model said {name}") for name, rules in both[:3]]
     ways.append(WayOut((*kinds_of(answers), *ask), f"only {', '.join(answers[:4])}"))
-    raise InputError(where, f"{', '.join(left[:4])} and {', '.join(answers[:4])} hold the same words", ways=ways)
+    rule = "hold the same words" if left else "may be a judge's scores and people's words"
+    raise InputError(where, f"{', '.join(name for name, _ in both[:4])} and {', '.join(answers[:4])} {rule}", ways=ways)
 
 
 def refuse_several_texts(placed: Mapping[str, tuple[str, str]], named: set[str], free: Iterable[str]) -> None:
@@ -472,15 +522,6 @@ def cluster_candidates(known: Recognised, item: Sequence[str], taken: Iterable[s
     least = {"cluster": 2, "text": 5, "id": 5}
     candidates = [each for each in shared if each.distinct >= least.get(each.kind, each.distinct + 1)]
     return [each.name for each in sorted(candidates, key=lambda each: (each.kind != "cluster", -each.distinct))]
-
-
-def versions_of(known: Recognised) -> tuple[str, ...]:
-    """An id that repeats, and what was set otherwise in its rows, as a prompt's version; else nothing."""
-    item = named_column(known.columns, ITEMS)
-    if not item or not known.frame[item].is_duplicated().any():
-        return ()
-    may = [name for name in known.columns if last_part(name) in SETTINGS and known.columns[name].distinct > 1]
-    return next(((item, name) for name in may if not known.frame.select(item, name).is_duplicated().any()), ())
 
 
 def refuse_on_its_side(source: str, known: Recognised, then: str) -> None:

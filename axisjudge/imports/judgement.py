@@ -133,6 +133,8 @@ class ImportOptions(Naming):
         The columns that together name what was rated.
     where : tuple of str
         ``COLUMN=WORD``: of a table only these rows.
+    pass_if : tuple of str
+        ``COLUMN >= NUMBER``: from where on a column of numbers passes.
     repeats : bool
         Whether several rows of one item and rater are repeats of one rating.
     sampling, sampling_key : str, optional
@@ -148,6 +150,7 @@ class ImportOptions(Naming):
     missing: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
+    pass_if: tuple[str, ...] = ()
     repeats: bool = False
     sampling: str | None = None
     sampling_key: str | None = None
@@ -170,7 +173,13 @@ class ImportOptions(Naming):
             They say something else of what raters are.
         """
         more: dict[str, Any] = {}
-        names = {"--item": "item", "--question": "question", "--missing": "missing", "--where": "where"}
+        names = {
+            "--item": "item",
+            "--question": "question",
+            "--missing": "missing",
+            "--where": "where",
+            "--pass-if": "pass_if",
+        }
         pairs = {"--kind": "kinds", "--column": "columns", "--word-map": "words", "--scale": "scales"}
         words = iter(options)
         for option in words:

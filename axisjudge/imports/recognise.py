@@ -559,7 +559,7 @@ def holds_answers(known: Recognised, name: str) -> bool:
         return False
     own, verdicts = known.columns[name], [of for of in known.of("verdict") if of not in known.outer]
     people = [known.columns[of] for of in verdicts if of != name and tokens(of) & HUMAN]
-    return own.kind == "verdict" and any(alike(own, each) for each in people)
+    return own.kind == "verdict" and bool(own.fractions or any(own.numbers or alike(own, each) for each in people))
 
 
 def summed_up(frame: pl.DataFrame, names: Sequence[str], people: Sequence[str]) -> list[str]:

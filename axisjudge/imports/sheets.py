@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.imports.in_a_cell import out_of_maps, raters_apart, rows_in_lists
+from axisjudge.imports.in_a_cell import out_of_maps, raters_apart, records_in, rows_in_lists
 from axisjudge.imports.recognise import CANDIDATES, NAMES, recognise, texts, tokens, who
 from axisjudge.imports.rewardbench import pairs_in
 from axisjudge.labels.own import decoded, separated, under_headings
@@ -57,6 +57,8 @@ _SELDOM = 10
 #: More columns are no table of raters or questions.
 _MOST_COLUMNS = 1_000
 _OF_CONTEXT = words_in("context history messages log conversation")
+_OF_ASKING = words_in("prompt prompts instruction instructions input inputs")
+_OF_WORDS = words_in("probabilities logprobs")
 #: Exports to CSV write such a record into one cell.
 _OF_OBJECTS = words_in("scores feedback feedback_scores evaluation evaluations metrics metadata")
 #: A list of records is the table where it has at least so many times the rows of every other one.
@@ -186,32 +188,23 @@ def read_sheet(path: Path) -> ReadTable:
                 raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
             return sheet
         columns, above = separated(path, text)
-        columns = {name: cells for of, each in columns.items() for name, cells in _opened(of, each).items()}
     apart, notes, outer = raters_apart(columns)
-    return ReadTable({name: _joined(cells) for name, cells in apart.items()}, (*above, *notes), outer)
+    opened, of_cells = _opened({name: _joined(cells) for name, cells in apart.items()})
+    return ReadTable(opened, (*above, *notes, *of_cells), outer)
 
 
-def _opened(name: str, cells: list[str]) -> dict[str, list[str]]:
-    """A column of scores, or of what is kept beside them, with a JSON object in each filled cell, spread out."""
-    filled = [cell for cell in cells if cell.strip()]
-    if (
-        plain(name) not in _OF_OBJECTS
-        or not filled
-        or not all(cell.strip()[:1] + cell.strip()[-1:] == "{}" for cell in filled)
-    ):
-        return {name: cells}
-    try:
-        records = [_spread(json.loads(cell)) if cell.strip() else {} for cell in cells]
-    except ValueError:
-        return {name: cells}
-    keys = dict.fromkeys(key for record in records for key in record)
-    texts_of = ([record.get(key, "") for record in records] for key in keys)
-    return {
-        f"{name}.{key}": [
-            cell if isinstance(cell, str) else "" if cell is None else json.dumps(cell) for cell in column
-        ]
-        for key, column in zip(keys, texts_of, strict=True)
-    }
+def _opened(columns: Columns) -> tuple[dict[str, Cells], list[str]]:
+    """The columns with a record in each cell spread out, where these are verdicts or kept beside them; and which."""
+    made: dict[str, Cells] = {}
+    notes = []
+    for name, cells in columns.items():
+        records, n_none = ([], 0) if tokens(name) & (_OF_ASKING | _OF_CONTEXT | _OF_WORDS) else records_in(cells)
+        if not records or not (plain(name) in _OF_OBJECTS or who(name) or _says_verdicts(records)):
+            made[name] = cells
+            continue
+        made |= _positions(name, records, 1)
+        notes.append(f"{name}: read as the record in each cell{f', {n_none} without one as empty' * bool(n_none)}")
+    return made, notes
 
 
 def _joined(cells: Cells) -> Cells:
@@ -286,8 +279,9 @@ def table_in(content: Any, path: Path | str = "file") -> ReadTable | None:
         cure = f"take one: jq {shlex.quote(f'.{name}')} {shlex.quote(str(path))} > {out}.json"
         raise InputError(str(path), f"holds several lists of records: {listed}", cure=cure)
     records, notes, outer = _columns_of(rows)
-    columns, more, outer = (records, [], outer) if outer else raters_apart(records)
-    notes += more
+    apart, more, outer = (records, [], outer) if outer else raters_apart(records)
+    columns, of_cells = _opened(apart)
+    notes += [*more, *of_cells]
     if len(columns) > _MOST_COLUMNS:
         few = ", ".join([*columns][:3])
         rule = f"has {len(columns):,} columns in {len(rows):,} rows ({few}, ...): names of columns may be ids"

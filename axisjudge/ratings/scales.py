@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from csv import writer
+from io import StringIO
 from typing import Literal
 
 from axisjudge.checks import InputError
@@ -19,6 +21,8 @@ from axisjudge.verdict import VERDICTS
 MOST_WORDS = 50
 #: Whole numbers over a wider range than this are measured rather than graded.
 _MOST_GRADES = 20
+#: More different fractions, or numbers of such a range, than this are measured too; 1 to 5 by halves are grades.
+_MOST_STEPS = 10
 _NUMBERS = re.compile(r"(ordinal|interval):(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)")
 #: What surveys write for no answer.
 _CODES = (-1, -9, -99, -999, 77, 88, 97, 98, 99, 999)
@@ -218,6 +222,74 @@ def _of_numbers(used: set[float]) -> str:
     if low < 0 or high > _MOST_GRADES:
         return _of_fractions(low, high)
     return f"ordinal:{min(int(low), 1)}-{int(high)}"
+
+
+def are_measured(answers: Collection[str]) -> bool:
+    """Whether answers are numbers that are measured rather than graded, as shares and percentages are.
+
+    >>> are_measured([f"{n / 10}" for n in range(11)]), are_measured([f"{n / 2}" for n in range(6)])
+    (True, False)
+    """
+    numbers = len(answers) > _MOST_STEPS and all(number_of(each) is not None for each in answers)
+    return numbers and not codes_of_none(answers) and level_of(recognised_scale("", answers)) == "interval"
+
+
+#: Words of one order, from the lowest; of strength before another word; of neither side.
+_ORDERS = [
+    line.split(", ")
+    for line in (
+        "never, almost never, rarely, seldom, occasionally, sometimes, often, usually, almost always, always",
+        "very low, low, mid, medium, moderate, high, very high",
+        "very poor, poor, below average, fair, average, good, above average, very good, excellent, outstanding",
+        "none, trivial, minor, moderate, major, severe, critical",
+        "not at all, slightly, somewhat, moderately, mostly, very, extremely, completely",
+    )
+]
+_STRONG = ("strongly", "very", "extremely", "completely", "totally", "fully", "highly", "definitely")
+_WEAK = ("slightly", "somewhat", "rather", "mildly", "mostly", "moderately", "partly", "partially")
+_STRENGTH = {**dict.fromkeys(_WEAK, 1), **dict.fromkeys(_STRONG, 3)}
+_MIDDLE = re.compile(r"neither\b.*|neutral|undecided|unsure|not sure|no opinion|mixed")
+
+
+def one_line(words: Sequence[str]) -> str:
+    """Words in a line that ``--words`` takes: parted by commas, one that holds a comma in quotation marks."""
+    line = StringIO()
+    writer(line, lineterminator="").writerow(words)
+    return line.getvalue()
+
+
+def in_degrees(words: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Words of degree from the lowest to the highest, and those of them that no list knows; nothing for other words.
+
+    >>> in_degrees(["agree", "strongly agree", "disagree", "neutral"])
+    (('disagree', 'neutral', 'agree', 'strongly agree'), ())
+    >>> in_degrees(["agree", "meh", "disagree", "strongly disagree"])[1], in_degrees(["cat", "dog", "bird"])
+    (('meh',), ((), ()))
+    """
+    orders = [{each: float(order.index(each)) for each in words if each in order} for order in _ORDERS]
+    ranks = max((*orders, _by_sides(words)), key=len)
+    if len(ranks) < 3 or len(ranks) * 2 <= len(words) or len({*ranks.values()}) < len(ranks):
+        return (), ()
+    unknown = tuple(sorted({*words} - ranks.keys()))
+    return tuple(sorted(words, key=lambda each: ranks.get(each, 0.0))), unknown
+
+
+def _by_sides(words: Collection[str]) -> dict[str, float]:
+    """Ranks of words of two opposite sides (satisfied, dissatisfied), by the strength that stands before each."""
+    parts = {each: re.fullmatch(rf"(?:({'|'.join(_STRENGTH)}) )?(.+)", each) for each in words}
+    bases = {part[2] for part in parts.values() if part}
+    below = {
+        base
+        for base in bases
+        for prefix in ("dis", "un", "in", "im", "not ")
+        if base.removeprefix(prefix) in bases - {base}
+    }
+    above = {base for base in bases if any(other != base and other.endswith(base) for other in below)}
+    ranks = {each: 0.0 for each in words if _MIDDLE.fullmatch(each)}
+    for each, part in parts.items():
+        if part and part[2] in below | above:
+            ranks[each] = _STRENGTH.get(part[1], 2) * (-1.0 if part[2] in below else 1.0)
+    return ranks if below and len(ranks) > 2 and any(part and part[1] in _STRONG for part in parts.values()) else {}
 
 
 def _of_fractions(low: float, high: float) -> str:

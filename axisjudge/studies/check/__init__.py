@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from csv import reader
 from dataclasses import dataclass, replace
-from operator import ge, gt, le, lt
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +17,13 @@ import polars as pl
 from axisjudge.checks import InputError, in_open_unit_interval, one_of, tried
 from axisjudge.figures import theme
 from axisjudge.figures.markup import template, untypeset
-from axisjudge.imports.cells import mended, rows_where
-from axisjudge.imports.items import TRIED_ON, refuse_on_its_side, rows_to_try
+from axisjudge.imports.cells import mended, passing, rows_where
+from axisjudge.imports.items import TRIED_ON, refuse_on_its_side, rows_to_try, unsaid_models
 from axisjudge.imports.recognise import Recognised, recognise, texts
 from axisjudge.imports.sheets import Cells, read_sheet, unpacked
 from axisjudge.imports.tracing import SHEETS
 from axisjudge.ratings.edge import word
-from axisjudge.ratings.scales import number_of
+from axisjudge.ratings.scales import one_line
 from axisjudge.results import columns as named_columns
 from axisjudge.stats.clusters import ALIKE, Alike
 from axisjudge.stats.estimate import Decision as Decision
@@ -39,7 +38,7 @@ from axisjudge.studies.check.compute import JudgeCheck as JudgeCheck
 from axisjudge.studies.check.compute import decide as decide
 from axisjudge.studies.check.sentences import abreast, heading, report, spoken
 from axisjudge.studies.check.sentences import answer as first_finding
-from axisjudge.studies.check.votes import Votes, one_line, votes_of
+from axisjudge.studies.check.votes import Votes, votes_of
 
 
 def _panels(read: Checked, names: Sequence[str], span: tuple[float, float], ax: theme.Axes | None) -> theme.Axes:
@@ -265,7 +264,6 @@ _OF_TOOLS = (".json", ".jsonl", ".eval")
 _OF_RATINGS = named_columns("item_id cluster_id agent question rater rater_kind verdict confidence rationale")
 #: Raters that were recognised stand in the next command up to so many; of more it recognises them again.
 _MOST_NAMED = 6
-_SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt}
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,25 +283,9 @@ class CellTable:
         """The rows that meet every condition ``COLUMN=WORD``."""
         return replace(self, frame=rows_where(self.frame, conditions))
 
-    def passing(self, rules: Iterable[str], missing: frozenset[str]) -> CellTable:
+    def passing(self, rules: Iterable[str], missing: Iterable[str]) -> CellTable:
         """The table with numbers as pass or fail, by rules ``COLUMN >= NUMBER``; a cell of `missing` has no verdict."""
-        frame = self.frame
-        for rule in rules:
-            parts = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*", rule)
-            if not parts or parts[1] not in frame.columns:
-                cure = f"such as --pass-if 'score >= 0.5'; the columns are {', '.join(frame.columns)}"
-                raise InputError("--pass-if", "must be COLUMN >= NUMBER with a column of the file", rule, cure)
-            column, compare, bar = parts[1], _SIGNS[parts[2]], float(parts[3])
-            words: dict[str, str] = {}
-            for cell in frame[column].drop_nulls().unique(maintain_order=True):
-                if (text := word(cell, missing)) is None:
-                    continue
-                if (number := number_of(text)) is None:
-                    raise InputError(f"--pass-if {rule!r}", f"{column} must hold finite numbers", cell)
-                words[cell] = "pass" if compare(number, bar) else "fail"
-            made = pl.col(column).replace_strict(words, default=None, return_dtype=pl.String)
-            frame = frame.with_columns(made)
-        return replace(self, frame=frame)
+        return replace(self, frame=self.frame.with_columns(passing(self.frame, rules, missing).values()))
 
     def with_item(self, names: Sequence[str]) -> tuple[CellTable, str]:
         """The table and the column that names its items: of several, one that joins them."""
@@ -531,6 +513,9 @@ def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Role
     several = known.named("question")
     if several in roles.left_out and len(asked := sorted(known.columns[several].words)) > 1:
         notes.append(f"questions taken together, {several}: {', '.join(asked[:4])} (one: --where {several}=WORD)")
+    for models in [] if roles.long else unsaid_models(known, roles.left_out):
+        few = ", ".join(known.frame[models].drop_nulls().unique(maintain_order=True).head(4))
+        notes.append(f"{models} is taken for what was judged, not for who judged: {few} (one: --where {models}=WORD)")
     return known, roles, _apart_refused(votes_of(known, roles, meant=meant_words, **more)), notes
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
+from axisjudge.imports import items
 from axisjudge.imports.cells import (
     SIDES,
     TURNED,
@@ -18,30 +19,13 @@ from axisjudge.imports.cells import (
     beside,
     chooses,
     each_by,
-    of_bad,
     only_beside,
+    pass_rules,
     refuse_turned,
     says_beside,
     turned,
     unlike,
     words_meant,
-)
-from axisjudge.imports.items import (
-    ITEMS,
-    are_persons,
-    cluster_candidates,
-    in_record_of,
-    joined,
-    makers,
-    of_candidate,
-    of_its_record,
-    on_texts,
-    pairs_alike,
-    rated_by_each,
-    refuse_several_texts,
-    telling_apart,
-    unlike_runs,
-    versions_of,
 )
 from axisjudge.imports.recognise import (
     CLUSTERS,
@@ -144,13 +128,14 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
     named = wide_raters(known, people=wishes.people, judges=wishes.judges, taken=taken)
     raters = {*named.judges, *named.people}
     item = wishes.item or (known.item if known.item not in raters else "")
-    inside = [name for name in known.of("rater") if of_its_record(known, name)]
+    inside = [name for name in known.of("rater") if items.of_its_record(known, name)]
     of = several_raters(known, {*raters, *inside, item})
     of_people = who(of) == "people" and all(who(name) == "judge" for name in named.judges)  # they said people's column
     if of and not (of_people or wishes.item or wishes.judges):
         _refuse_several(known, of, named.judges, ("--judge", named.judges[0]), f"if {of} is what was rated")
-    if not wishes.item and (versions := versions_of(known)):
-        _refuse_several(known, versions[1], named.judges, each_by("--item", versions), "if each counts as an item")
+    if not wishes.item and (versions := items.versions(known, items.ITEMS, named.people)):
+        when = "if each counts as an item" if last_part(versions[1]) in SETTINGS else f"if {versions[1]} was rated"
+        _refuse_several(known, versions[1], named.judges, each_by("--item", versions), when)
     if not wishes.judges and (over := turned(known, named.judges)):
         refuse_turned(known, over, named.judges)
     swapped = [name for name in named.judges if tokens(name) & TURNED and chooses(known, [name])]
@@ -161,12 +146,12 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
         raise InputError("--judge", f"{swapped[0]} may choose between the answers the other way round", ways=ways)
     cluster = _cluster(known, wishes, {*raters, item})
     if who(of) == "people" and not wishes.cluster:
-        cluster = rated_by_each(known, of, named.judges) or cluster
+        cluster = items.rated_by_each(known, of, named.judges) or cluster
     confidence = _confidences(known, named.judges, wishes)
     reasons = _beside(known, named.judges, "rationale", named.judges)
     used = {*raters, item, cluster, wishes.crossed, *confidence.values(), *reasons.values()}
     left_out = tuple(name for name in known.columns if name not in used)
-    may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], raters))
+    may = () if cluster or wishes.cluster else tuple(items.cluster_candidates(known, [item], raters))
     return Roles(
         named.judges, named.people, cluster, item, confidence, left_out=left_out, reasons=reasons,
         copies=named.copies, may_cluster=may,
@@ -175,11 +160,9 @@ def _wide(known: Recognised, wishes: Roles) -> Roles:
 
 def _refuse_several(known: Recognised, by: str, judges: Sequence[str], options: tuple[str, ...], when: str) -> None:
     """Refuse verdicts of several raters or versions in one column, with the command for each, and `options` for all."""
-    names = _names_in(known, by)
-    of = "versions" if last_part(by) in SETTINGS else "raters"
+    names, of = _names_in(known, by), "versions" if last_part(by) in SETTINGS else "raters"
     rule = f"holds verdicts of {len(names)} {of} in one column ({by}: {', '.join(names[:4])})"
-    ways = [WayOut(("--where", f"{by}={each}"), f"only {by} {each}") for each in names[:2]]
-    raise InputError(f"column {judges[0]!r}", rule, ways=[*ways, WayOut(options, when)])
+    raise InputError(f"column {judges[0]!r}", rule, ways=[*items.only_where(known, by), WayOut(options, when)])
 
 
 def _is_long(known: Recognised, wishes: Roles) -> bool:
@@ -199,9 +182,11 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
 
 def _rater(known: Recognised) -> str:
     """The column that names raters: by its name, else the only one whose cells do."""
-    of = [name for name in known.of("rater") if not (name in makers(known) or of_its_record(known, name))]
+    of = [name for name in known.of("rater") if not (name in items.makers(known) or items.of_its_record(known, name))]
     named = known.named("rater")
-    names_raters = not (named in makers(known) or holds_answers(known, named) or of_its_record(known, named))
+    names_raters = not (
+        named in items.makers(known) or holds_answers(known, named) or items.of_its_record(known, named)
+    )
     return (named if names_raters else "") or (of[0] if len(of) == 1 else "")
 
 
@@ -226,10 +211,10 @@ def _names_in(known: Recognised, column: str) -> list[str]:
 def _long(known: Recognised, wishes: Roles) -> Roles:
     value = _column(known, "--value", wishes.value or _value(known))
     rater = _column(known, "--rater", wishes.rater or _rater(known))
-    named = named_column(known.columns, ITEMS) or named_column(known.columns, CLUSTERS)
+    named = named_column(known.columns, items.ITEMS) or named_column(known.columns, CLUSTERS)
     ids = [name for name in known.of("id", "cluster") if tokens(name) & OF_ROWS and name not in (value, rater)]
     if not wishes.item and not named and len(ids) != 1:
-        tells = telling_apart(known.frame, [], [rater], known)
+        tells = items.telling_apart(known.frame, [], [rater], known)
         ways = [WayOut(each_by("--item", tells))] if tells else [WayOut(("--item", of)) for of in ids]
         raise InputError("--item", "must name what was rated", cure="name it", ways=ways)
     item = _column(known, "--item", wishes.item or named or ids[0])
@@ -249,8 +234,8 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
         raise InputError("--human", rule, ", ".join(people[:8]), ways=ways)
     if not judges and len(people) < 2:
         raise InputError("--judge", f"column {rater!r} names one person and no judge", cure="nothing can be compared")
-    if not wishes.item and (made := joined(known, [item], [], rater, people=people, known_columns=(value,))):
-        raise unlike_runs("--item", [item], made, ("--item", item))
+    if not wishes.item and (made := items.joined(known, [item], [], rater, people=people, known_columns=(value,))):
+        raise items.unlike_runs("--item", [item], made, ("--item", item))
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
@@ -261,7 +246,7 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     reason = known.named("rationale")
     used = {rater, value, item, cluster, wishes.crossed, confidence_column, reason}
     left_out = tuple(name for name in known.columns if name not in used)
-    may = () if cluster or wishes.cluster else tuple(cluster_candidates(known, [item], {rater, value}))
+    may = () if cluster or wishes.cluster else tuple(items.cluster_candidates(known, [item], {rater, value}))
     return Roles(
         tuple(judges), tuple(people), cluster, item, confidence, rater, value, left_out,
         reasons=dict.fromkeys(judges, reason) if reason else {}, may_cluster=may,
@@ -306,7 +291,7 @@ def _cluster(known: Recognised, wishes: Roles, taken: set[str], item: str = "") 
 def repeating_id(roles: Roles) -> str:
     """A column of a wide table that is named like an id and was not taken for one, because its values repeat."""
     of_rows = () if roles.long or roles.item else roles.left_out
-    return next((name for name in of_rows if plain(name) in ITEMS), "")
+    return next((name for name in of_rows if plain(name) in items.ITEMS), "")
 
 
 def _confidences(known: Recognised, judges: Sequence[str], wishes: Roles) -> dict[str, str]:
@@ -354,12 +339,16 @@ def wide_raters(
         and name not in taken
         and last_part(name) not in NAMED_FOR_ROWS
         and not tokens(name) >= {"annotation", "id"}
-        and not of_candidate(known, name)
+        and not items.of_candidate(known, name)
         and not (each.numbers and (last_part(name) in OF_ROWS or (each.kind == "cluster" and not who(name))))
     }
+    if not any(who(name) == "people" for name in (*free, *people)):  # their numbers may be more than words are
+        of_people = [name for name in known.of("verdict", "other") if who(name) == "people" and name not in taken]
+        of_people = [name for name in of_people if known.columns[name].numbers and not tokens(name) & MEASURED]
+        free |= dict.fromkeys(of_people, frozenset())
     alone = tuple(judges) == NOBODY
-    if placed := on_texts(known, [name for name in free if known.columns[name].kind == "verdict"]):
-        refuse_several_texts(placed, {*people, *judges}, free)
+    if placed := items.on_texts(known, [name for name in free if known.columns[name].kind == "verdict"]):
+        items.refuse_several_texts(placed, {*people, *judges}, free)
         works = {placed[name][0] for name in (*people, *judges) if name in placed}
         free = {name: words for name, words in free.items() if name not in placed or placed[name][0] in works}
     theirs = tuple(people) or _people(known, free, () if alone else judges)
@@ -383,7 +372,7 @@ def wide_raters(
 
 
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
-    people = [name for name in free if who(name) == "people" or in_record_of(known, name)]
+    people = [name for name in free if who(name) == "people" or items.in_record_of(known, name)]
     people = [name for name in people if name not in judges]
     people = [name for name in people if "target" not in tokens(name) or name.replace("target", "source") not in free]
     people = [name for name in people if known.columns[name].distinct > 1 or last_part(name) not in NAMES["rater"]]
@@ -418,16 +407,19 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         ways = [WayOut(("--human", name)) for name in people[:6]]
         if len(several) > 1:
             ways.insert(0, WayOut(each_by("--human", several), "several people"))
-        if len(people) == 2 and len(truth := [name for name in people if tokens(name) & TRUTH]) == 1:
+        sure = ([name for name in people if tokens(name) & own] for own in (TRUTH, HUMAN))
+        if len(people) == 2 and (truth := next((of for of in sure if len(of) == 1), [])):
             (other,) = {*people} - {*truth}
-            ways.append(WayOut(("--judge", other, "--human", *truth), f"to compare {other} with {truth[0]}"))
+            pair = ("--judge", other, "--human", *truth)
+            apart = items.only_where(known, of, pair) if (of := several_raters(known, people)) else []
+            ways = [*apart, *ways, *[WayOut(pair, f"to compare {other} with {truth[0]}")] * (not apart)]
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
     rest = [name for name in verdicts if name not in judged]
     alike = [name for name in rest if any(share_words(free[name], free[one]) for one in judged)]
     listed = ", ".join(verdicts[:6]) + ", ..." * (len(verdicts) > 6)
-    made = "".join(f"; {name} says who made what was rated, and not who rated it" for name in makers(known)[:1])
+    made = "".join(f"; {name} says who made what was rated, and not who rated it" for name in items.makers(known)[:1])
     if len(verdicts) == 1:
         rule = f"{listed} is the one column of verdicts, and a judge's and people's are compared{made}"
         others = [name for name in free if judged and name != listed and share_words(free[name], free[listed])]
@@ -448,7 +440,7 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
     rule = "no column is recognised as what people said, and none holds verdicts"
-    pairs = pairs_alike(known, known.columns)
+    pairs = items.pairs_alike(known, known.columns)
     ways = [WayOut(("--judge", one, "--human", other), f"if people said {other}") for one, other in pairs]
     raise InputError("--human", rule, cure=f"the columns are {', '.join(list(known.columns)[:20])}", ways=ways)
 
@@ -512,7 +504,6 @@ def _unlike(known: Recognised, judges: Sequence[str], people: Sequence[str]) -> 
 def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) -> InputError:
     """The refusal where no column uses people's words."""
     in_words = all(number_of(each) is None for each in theirs)
-
     scores = [
         name
         for name, each in known.columns.items()
@@ -524,20 +515,16 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
             each.fractions
             or not each.words
             or (len(theirs) > 2 and of_unlike_scales(each.words, theirs))
-            or (in_words and len(each.words) > 2)  # 1 to 5 beside approved and rejected
+            or ((in_words or theirs <= {"0", "1"}) and len(each.words) > 2)  # 1 to 5 beside approved and rejected
         )
     ]
-    listed = ", ".join(sorted(theirs, key=in_order)[:6])
+    ends = {name: of for name in people if (of := known.columns[name].numbers) and len(theirs) != 2}
+    listed = ", ".join(sorted(theirs, key=in_order)[:6]) or "numbers"
     if scores:
         rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
-        both = [scores[0], *(name for name in people if known.columns[name].numbers and len(theirs) > 2)]
-        ends = {name: known.columns[name].numbers or (0.0, 1.0) for name in both}
-        bars = {
-            name: 0.5 if 0 <= low <= high <= 1 else round((low + high) / 2, 2) for name, (low, high) in ends.items()
-        }
-        passing = (f"{name} {'<' if of_bad([name])[0] else '>='} {bar:g}" for name, bar in bars.items())
-        rules = each_by("--pass-if", passing)
-        way = WayOut(("--judge", scores[0], *rules))
+        way = WayOut(
+            ("--judge", scores[0], *pass_rules({scores[0]: known.columns[scores[0]].numbers or (0, 1)} | ends))
+        )
         if codes := codes_of_none(theirs):
             way = WayOut(each_by("--missing", codes), f"if {', '.join(codes)} is no answer")
         return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
@@ -555,10 +542,13 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         may = [name for name in known.of("verdict") if name not in people and not who(name)]
         may = [name for name in may if share_words(known.columns[name].words, words)]
         ways += [WayOut(("--judge", others[0], "--human", of), f"if {of} is what to compare with") for of in may[:2]]
+        if len(ends) == len(people) and (not theirs or all(number_of(each) is None for each in own)):
+            rule = f"people's {', '.join(people[:4])} holds numbers, where {others[0]} says {few}"
+            ways = [WayOut((*each_by("--judge", others), *pass_rules(ends)))]
         if len(theirs) == 1 and (saying := [name for name in others if theirs < known.columns[name].words]):
             rule = f"people said {listed} in every row, so that only how often a judge said it can be told"
             ways = [WayOut((*each_by("--judge", saying), *each_by("--human", people)))]
-        return InputError("--judge", rule, cure="say what they mean" * (len(theirs) > 1), ways=ways)
+        return InputError("--judge", rule, cure="say what they mean" * (len(theirs) != 1), ways=ways)
     rest = {name: each for name, each in known.columns.items() if name not in people}
     rows = [name for name, each in rest.items() if last_part(name) in NAMED_FOR_ROWS or each.kind == "text"]
     if rows := [name for name in rows if share_words(rest[name].words, theirs, leave=True)]:
@@ -575,7 +565,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     words_of = {name: sorted(known.columns[name].words, key=in_order) for name in judges[:3]}
     ways = [way for name, own in words_of.items() for way in words_meant(name, own, theirs)]
     if len(people) > 1:
-        clear = not judges and are_persons(known, people)
+        clear = not judges and items.are_persons(known, people)
         when = "" if clear else "to compare people with each other"
         ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", people)), when, clear=clear))
     return InputError("--judge", rule, cure=cure, ways=ways)

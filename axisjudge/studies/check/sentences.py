@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from axisjudge.ratings.scales import one_line
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_names, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import QUANTITIES, Decision, Estimate, no_interval
 from axisjudge.studies._shared.words import directed, if_twice, in_points, listed, many
 from axisjudge.studies.check import compute
 from axisjudge.studies.check.columns import repeating_id
-from axisjudge.studies.check.votes import one_line
 
 if TYPE_CHECKING:
     from axisjudge.stats.correction import CorrectedRate
@@ -160,7 +160,8 @@ def _words_line(read: Checked) -> str:
         return f"Words: {one_line(asked.words)}{', in this order' * (asked.level == 'ordinal')}."
     if not asked.directed:
         order = "in this order, so that near misses count less (--scale nominal takes them as names)"
-        level = order if asked.level == "ordinal" else "as names without an order"
+        names = "as names without an order" + " (else: --scale ordinal:LOWEST,...,HIGHEST)" * (len(asked.words) > 2)
+        level = order if asked.level == "ordinal" else names
         none = "None is taken as failing (--positive WORD names one to be caught)"
         return f"Words: {one_line(asked.words)}, {level}. {none}."
     turn = ""

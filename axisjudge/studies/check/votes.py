@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from csv import writer
+from collections.abc import Mapping, Sequence
+from csv import reader
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import each_by, of_bad
+from axisjudge.imports.cells import each_by, of_bad, pass_rules
 from axisjudge.imports.items import telling_apart
 from axisjudge.imports.recognise import NAMES, Recognised, in_order, named_column, tokens
 from axisjudge.ratings.edge import AFFIRMING, DENYING, FAILING, MOST_WORDS, PASSING, side, word, words_in
-from axisjudge.ratings.scales import Level, codes_of_none, plain
+from axisjudge.ratings.scales import Level, are_measured, codes_of_none, in_degrees, one_line, plain
 from axisjudge.stats.clusters import Alike
 from axisjudge.stats.reference import majority
 from axisjudge.stats.uneven_draws import Families, apart_reason, comparable_features
@@ -76,13 +75,6 @@ class Question:
         return self.level == "ordinal" and len(self.words) > 5
 
 
-def one_line(words: Sequence[str]) -> str:
-    """Words in a line that ``--words`` takes: parted by commas, one that holds a comma in quotation marks."""
-    line = StringIO()
-    writer(line, lineterminator="").writerow(words)
-    return line.getvalue()
-
-
 def question(
     spoken: Mapping[str, Counter[str]],
     *,
@@ -114,14 +106,19 @@ def question(
     counts = sum(spoken.values(), Counter[str]())
     if not counts:
         raise InputError("ratings", "hold no verdict", cure="name the columns with --judge and --human")
-    if len(counts) > MOST_WORDS:
+    if len(counts) > MOST_WORDS or (are_measured(counts) and not (scale or words or positive)):
         few = ", ".join(each for each, _ in counts.most_common(4))
+        numbers = {name: [*map(float, used)] for name, used in spoken.items() if all(map(_is_number, used))}
         rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
-        many = [name for name, used in spoken.items() if len(used) > MOST_WORDS] or [*spoken]
-        scores = [name for name in many if all(map(_is_number, spoken[name]))]
-        rules = [part for name in scores for part in ("--pass-if", f"{name} >= {_bar(spoken[name])}")]
-        cure = "say from where on a score passes" if scores else "name other columns"
-        raise InputError("ratings", rule, cure=cure, ways=[WayOut(tuple(rules))] if rules else ())
+        rule = (
+            rule
+            if len(counts) > MOST_WORDS
+            else f"hold {len(counts)} different numbers ({few}, ...), more than grades have"
+        )
+        ways = [WayOut(pass_rules({name: (min(of), max(of)) for name, of in numbers.items() if len({*of}) > 2}))]
+        ways += [WayOut(("--scale", "ordinal"), "to count near misses less")] * (len(counts) <= MOST_WORDS)
+        cure = "say from where on a score passes" if numbers else "name other columns"
+        raise InputError("ratings", rule, cure=cure, ways=ways if numbers else ())
     if scale:
         return _on_scale(scale, counts)
     if words:
@@ -131,16 +128,10 @@ def question(
     return _recognised(counts, spoken, people)
 
 
-def _bar(words: Iterable[str]) -> str:
-    """A number from where on a score may pass: the middle of its range, of shares .5."""
-    numbers = [float(each) for each in words]
-    low, high = min(numbers), max(numbers)
-    return "0.5" if low >= 0 and high <= 1 else f"{round((low + high) / 2, 2):g}"
-
-
 def _on_scale(scale: str, counts: Counter[str]) -> Question:
     level, _, rest = scale.partition(":")
-    order = [word(each) or each for each in rest.split(",")] if rest else sorted(counts, key=in_order)
+    told = next(reader([rest], skipinitialspace=True), [])
+    order = [word(each) or each for each in told] or sorted(counts, key=in_order)
     if level not in ("nominal", "ordinal") or len(set(order)) < 2:
         raise InputError("--scale", "must be nominal, ordinal, or ordinal:LOWEST,...,HIGHEST", scale)
     if level == "ordinal" and not rest and not all(map(_is_number, order)):
@@ -191,6 +182,15 @@ def _recognised(counts: Counter[str], spoken: Mapping[str, Counter[str]], people
     codes = codes_of_none(counts)
     if not codes and all(map(_is_number, words)):
         return _numbers(counts)
+    degrees, unsaid = in_degrees(words)
+    ordered = f"ordinal:{one_line(degrees)}"
+    if degrees and not unsaid:
+        return _on_scale(ordered, counts)
+    if degrees:
+        rule = f"hold words of degree, and where {', '.join(unsaid)} stands among them is not known"
+        ways = [WayOut(("--scale", ordered), f"in the order {', '.join(degrees)}")]
+        ways.append(WayOut(("--scale", "nominal"), "to take them as names"))
+        raise InputError("ratings", rule, cure="name them from the lowest to the highest", ways=ways)
     known = [each for each in words if (each not in codes if codes else side(each))]
     if len(known) == len(words):
         code = {each: int(side(each) == "fail") for each in words}
