@@ -350,11 +350,11 @@ def _refuse_undecided(
         items.refuse_means(where, names, listed)
     people = {kind_of(each) for each in names} == {"human"}
     ways = [
-        WayOut((*items.kinds_of(names), *ask), "if they are raters"),
+        *(items.of_score(known, names, ask) or [WayOut((*items.kinds_of(names), *ask), "if they are raters")]),
         WayOut(("--rater", name, "--kind", "llm"), "if they are questions to one model"),
         WayOut(("--rater", name, "--kind", "human", *DRAW), "if they are questions to one person"),
     ]
-    ways = [ways[2 if people else 1], ways[0]] if of_one_rater(names) or (asked and people) else ways
+    ways = [ways[-1 if people else -2], ways[0]] if of_one_rater(names) or (asked and people) else ways
     for one, other in items.pairs_alike(known, names):
         if (by := items.in_record_of(known, other)) and not items.in_record_of(known, one):
             pair = ("--kind", f"{one}=llm", "--kind", f"{other}=human")

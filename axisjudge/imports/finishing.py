@@ -201,7 +201,7 @@ def _of_sides(judged: pl.DataFrame, kinds: dict[str, str], options: ImportOption
         full = {rater: words for rater, words in by_rater.items() if words.total() >= _FEWEST_WORDS}
         for one_of, other in combinations(full, 2):
             if not _common(full[one_of], full[other], every) or edge.same_choices(full[one_of], full[other]):
-                _refuse_apart(question, one_of, full[one_of], other, full[other], unlike=kinds[one_of] != kinds[other])
+                _refuse_apart(question, one_of, other, full, unlike=kinds[one_of] != kinds[other])
         if any(len(words) > edge.MOST_WORDS for words in by_rater.values()):
             continue
         if all(sides.values()):
@@ -270,9 +270,8 @@ def _common(one: Counter[str], other: Counter[str], every: set[str]) -> bool:
     return bool(one.keys() & other.keys()) or without_gap
 
 
-def _refuse_apart(
-    question: str, one: str, of_one: Counter[str], other: str, of_other: Counter[str], *, unlike: bool
-) -> None:
+def _refuse_apart(question: str, one: str, other: str, spoken: Mapping[str, Counter[str]], *, unlike: bool) -> None:
+    of_one, of_other = spoken[one], spoken[other]
     words, other_words = (", ".join(sorted(each)[:4]) for each in (of_one, of_other))
     rule = f"{one} says {words} and {other} says {other_words}: no word of one question in common"
     numbers = [number for each in (*of_one, *of_other) if (number := number_of(each)) is not None]
@@ -282,8 +281,9 @@ def _refuse_apart(
         mapping = each_by("--word-map", ("=".join(pair) for pair in meant.items() if len({*pair}) > 1))
         ways = [WayOut(mapping, clear=True)]
     elif len(numbers) == len(of_one) + len(of_other):
-        ranges = {name: [*map(float, of)] for name, of in ((one, of_one), (other, of_other)) if len(of) > 2}
-        ways = [WayOut(pass_rules({name: (min(of), max(of)) for name, of in ranges.items()}))] * bool(ranges)
+        scores = {name: [number_of(each) for each in of] for name, of in spoken.items() if len(of) > 2}
+        ranges = {name: (min(of), max(of)) for name, of in scores.items() if None not in of}  # type: ignore[type-var]
+        ways = [WayOut(pass_rules(ranges))] * bool(ranges)  # type: ignore[arg-type]
         if unlike and any(number % 1 for number in numbers) and not edge.of_unlike_scales(of_one, of_other):
             scale = f"{question}=interval:{math.floor(min(numbers))}-{math.ceil(max(numbers))}"
             ways.append(WayOut(("--scale", scale), "if both are numbers of one scale"))

@@ -287,6 +287,16 @@ def of_pairs(known: Recognised, layout: Layout, where: str) -> list[WayOut]:
     ]
 
 
+def of_score(known: Recognised, names: Sequence[str], ask: tuple[str, ...]) -> list[WayOut]:
+    """Options that take the one score of two columns as a model's, and the other as people's."""
+    scores = [name for name in names if known.columns[name].fractions]
+    if len(names) != 2 or len(scores) != 1:
+        return []
+    (other,) = {*names} - {*scores}
+    kinds = ("--kind", f"{scores[0]}=llm", "--kind", f"{other}=human")
+    return [WayOut((*kinds, *ask), f"if a model said {scores[0]} and people {other}")]
+
+
 def named_after(where: str) -> str:
     """A name for a question or rater that the file does not name: the file's own."""
     return re.sub(r"\W+", "_", Path(where).name.partition(".")[0]).strip("_") or "answers"

@@ -241,3 +241,16 @@ def test_a_word_of_degree_that_is_not_known_is_asked_about_and_names_are_none(tm
         {"id": IDS, "judge": noisy(drawn(60, ("cat", "dog"))), "human": drawn(60, ("cat", "eel"))},
     )
     assert check(kinds).read.votes.question.level == "nominal"
+
+
+def test_scores_of_two_judges_and_of_a_name_that_says_nothing_pass_from_somewhere_on(tmp_path):
+    truth = [int(each >= 0.5) for each in TRUE]
+    scores = {name: [f"{each:.3f}" for each in of] for name, of in (("relevance", NEAR), ("groundedness", NEAR[::-1]))}
+    two = written(tmp_path / "two.csv", {"id": IDS, **scores, "human_ok": truth})
+    unsaid = written(tmp_path / "unsaid.csv", {"id": IDS, "p_yes": scores["relevance"], "y": truth})
+    for path, judge, others in ((two, "relevance", {"groundedness", "human_ok"}), (unsaid, "p_yes", {"y"})):
+        ways = ways_of(lambda path: import_ratings([path]), path)
+        way = next(each for each in ways if {f"{judge}=llm", "--pass-if"} <= {*each.options})
+        said = taken(path, way)
+        assert {*said} == {judge, *others}
+        assert [*said[judge].values()] == [round(each, 3) >= 0.5 for each in NEAR]
