@@ -109,12 +109,8 @@ def question(
     if len(counts) > MOST_WORDS or (are_measured(counts) and not (scale or words or positive)):
         few = ", ".join(each for each, _ in counts.most_common(4))
         numbers = {name: [*map(float, used)] for name, used in spoken.items() if all(map(_is_number, used))}
-        rule = f"hold {len(counts)} different values ({few}, ...); a question has {MOST_WORDS} words at most"
-        rule = (
-            rule
-            if len(counts) > MOST_WORDS
-            else f"hold {len(counts)} different numbers ({few}, ...), more than grades have"
-        )
+        why = f"; a question has {MOST_WORDS} words at most" if len(counts) > MOST_WORDS else ", more than grades have"
+        rule = f"hold {len(counts)} different values ({few}, ...){why}"
         ways = [WayOut(pass_rules({name: (min(of), max(of)) for name, of in numbers.items() if len({*of}) > 2}))]
         ways += [WayOut(("--scale", "ordinal"), "to count near misses less")] * (len(counts) <= MOST_WORDS)
         cure = "say from where on a score passes" if numbers else "name other columns"
