@@ -124,7 +124,9 @@ def test_two_sliders_of_one_item_are_a_judges_and_a_persons(tmp_path):
     mine, theirs = ([score[word] + n * 7 % 29 for n, word in enumerate(words)] for words in (JUDGE, TRUTH))
     path = written(tmp_path / "t.csv", {"clip": IDS, "metric_pred": mine, "mos_human": theirs, "seconds": range(80)})
     (way,) = refused(check, path)
-    assert told(way) == {"judge": ["metric_pred"], "human": ["mos_human"]}
+    marks = [mark for option, mark in zip(way.options, way.options[1:], strict=False) if option == "--pass-if"]
+    read = check(path, judges=told(way)["judge"], pass_if=marks).read.votes
+    assert (read.judges, read.people) == (("metric_pred",), ("mos_human",))
     (way,) = refused(imported, path)
     table = taken(path, way)
     assert raters(table) == {"metric_pred": "llm", "mos_human": "human"}
