@@ -32,6 +32,7 @@ from axisjudge.stats.proportions import (
     cluster_codes,
     clustered_ends,
     lean_to_unseen,
+    no_nearer_than_share,
     score_interval,
     share_at,
     t_quantile,
@@ -62,7 +63,7 @@ def paired_share_difference(
     hardest seen, may add on that side beyond the `most` by which one has hit more in any: h is the most that the one
     hit, or the other missed, in one cluster, whichever is less, sqrt(h) what chance alone moves there. It is apart by
     side, and 0 where every item is its own cluster and weighs the same. Arrays that are the same have an interval of
-    about 0.
+    about 0. Where one side is constant the difference is the other's share, and no end is nearer than that share's.
 
     Parameters
     ----------
@@ -113,6 +114,9 @@ def paired_share_difference(
     t = t_quantile(spread.degrees, ci_level)
     low = max(-1.0, difference - t * (error + unseen(other, 1 - one, -moved)))
     high = min(1.0, difference + t * (error + unseen(one, 1 - other, moved)))
+    given = None if clusters is None else groups
+    how: dict[str, Any] = {"weights": None if weights is None else weight, "alike": alike, "ci_level": ci_level}
+    low, high = no_nearer_than_share((low, high), one, other, given, **how)
     method = f"paired difference with one item and one cluster unseen, t on {spread.degrees:.1f} degrees"
     return result(estimate=difference, ci_low=low, ci_high=high, method=method)
 

@@ -43,7 +43,8 @@ Where items share two things at once, as a task and a day, with V of each way of
 
 V_2, of the way of fewer clusters, is as seen on K - 1 degrees or joined with r = .1, whichever reaches further: as seen
 60 tasks x 7 days were covered in .913 where days are skewed, joined 40 x 5 in .883 where they differ by SD 1 (probit);
-joined with that of outcomes intervals were a third wider. A kind of day that was not seen is not allowed for.
+joined with that of outcomes intervals were a third wider. A kind of day that was not seen is not allowed for. A way
+of single items, or the same way again, is none (`by_number`).
 
 r is known no better than to +-70%, for which a variance has 4 degrees; d0 of small clusters depends on it little, and
 has more. A variance of heavy tails, as the share of a rare outcome has, is seen on fewer degrees than there are.
@@ -278,15 +279,24 @@ def clustered_variance(
 
 
 def by_number(clusters: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """The ways in which items are grouped, that of more effective clusters first; one of codes of shape (n_items,)."""
-    ways = [clusters] if clusters.ndim == 1 else [*clusters.T]
-    return sorted(ways, key=lambda way: -effective_clusters(np.bincount(way)))
+    """The ways in which items are grouped, that of more effective clusters first; one of codes of shape (n_items,).
+
+    A second way that groups nothing, as each item its own, or the same as the first, is none.
+    """
+    if clusters.ndim == 1:
+        return [clusters]
+    many, few = sorted(clusters.T, key=lambda way: -effective_clusters(np.bincount(way)))
+    numbers = [np.unique(each).size for each in (many, few, many * (few.max(initial=0) + 1) + few)]
+    return [few] if numbers[0] == many.size or len(set(numbers)) == 1 else [many, few]
 
 
 def _two_ways(part: Floats, clusters: NDArray[np.intp], prior: float | None, **how: Any) -> ClusteredVariance:
     from scipy.special import stdtrit
 
-    many, few = by_number(clusters)
+    ways = by_number(clusters)
+    if len(ways) == 1:
+        return clustered_variance(part, ways[0], prior=prior, **how)
+    many, few = ways
     both = np.unique(many * (few.max() + 1) + few, return_inverse=True)[1]
     of_many, of_both = (clustered_variance(part, way, prior=prior, **how) for way in (many, both))
 
@@ -298,8 +308,8 @@ def _two_ways(part: Floats, clusters: NDArray[np.intp], prior: float | None, **h
         degrees = min(of_many.degrees, of_few.degrees)
         return ClusteredVariance(variance, degrees, effect, of_few.effective_clusters, lean)
 
-    ways = [joined(clustered_variance(part, few, prior=icc, **how)) for icc in (None, OCCASION_ICC)]
-    return max(ways, key=lambda each: each.design_effect * stdtrit(each.degrees, 0.975) ** 2)
+    reaches = [joined(clustered_variance(part, few, prior=icc, **how)) for icc in (None, OCCASION_ICC)]
+    return max(reaches, key=lambda each: each.design_effect * stdtrit(each.degrees, 0.975) ** 2)
 
 
 def lean_of(totals: ArrayLike, sizes: ArrayLike, error: float) -> Lean:

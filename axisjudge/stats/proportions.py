@@ -233,6 +233,26 @@ def bounded_share(
     return of_clusters(estimate=share, ci_low=low, ci_high=high, method=method)
 
 
+def no_nearer_than_share(
+    ends: tuple[float, float],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    clusters: ArrayLike | None,
+    **how: Any,
+) -> tuple[float, float]:
+    """The ends of first minus second, where one is constant no nearer than those of the other's `bounded_share`.
+
+    The values are in [0, 1], none missing; `how` are further arguments of `bounded_share`.
+    """
+    low, high = ends
+    for varying, constant, sign in ((first, second, 1), (second, first, -1)):
+        if constant.size and np.ptp(constant) == 0:
+            share = bounded_share(varying, clusters, **how)
+            moved = sorted(sign * (end - float(constant[0])) for end in (share.ci_low, share.ci_high))
+            low, high = (low, high) if math.isnan(share.ci_low) else (min(low, moved[0]), max(high, moved[1]))
+    return low, high
+
+
 def share_at(share: ClusteredShare, ci_level: float) -> ClusteredShare:
     """A share with its interval at another level; one without an interval has none at any."""
     if math.isnan(share.ci_low):

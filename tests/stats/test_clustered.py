@@ -26,6 +26,7 @@ from axisjudge.stats.clusters import (
     clustered_variance,
     shared_by_chance,
 )
+from axisjudge.stats.comparisons.paired import mean_change, paired_change
 from axisjudge.stats.correction import proportion_again
 from axisjudge.stats.proportions import (
     clopper_pearson_interval,
@@ -295,10 +296,27 @@ def test_gains_of_real_judges_over_redrawn_queries_are_covered(subset, level, n_
     assert np.mean(covered) >= (0.93 if level == "final" else 0.95)
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_a_difference_from_a_constant_is_no_narrower_than_the_share_that_it_is(rate, constant):
+    """.542 to .9 covered of tasks whose items end alike, .93 and more so; `mean_change` sees no sides, only changes."""
+    rng, task = np.random.default_rng(4), np.repeat(np.arange(30), [20, 15, 10, 8, 6] + [3] * 25)
+    hit = (rng.random(30) < rate)[task].astype(float)
+    fixed, share = np.full(task.size, constant), clustered_proportion(hit, task)
+    least = share.ci_low - constant, share.ci_high - constant
+    found = [paired_share_difference(hit, fixed, task), paired_change(fixed, hit, clusters=task).change]
+    turned = [paired_share_difference(fixed, hit, task), paired_change(hit, fixed, clusters=task).change]
+    if (hit != constant).any():
+        found.append(mean_change(hit - fixed, task))
+        turned.append(mean_change(fixed - hit, task))
+    assert all(each.ci_low <= least[0] + 1e-9 and each.ci_high >= least[1] - 1e-9 for each in found)
+    assert all(each.ci_low <= 1e-9 - least[1] and each.ci_high >= -least[0] - 1e-9 for each in turned)
+
+
 def test_a_gain_reaches_as_far_as_one_more_query_like_the_hardest_could_move_it():
     """Two that err together on one query of 20 steps may part on another one."""
     task = np.repeat(np.arange(20), 20)
-    one = np.where(task == 0, 0.0, 1.0)
+    one = np.where((task == 0) | (np.arange(400) == 25), 0.0, 1.0)  # neither is constant outside of it
     other = np.where((task == 0) | (np.arange(400) % 20 == 0), 0.0, 1.0)
     gain = paired_share_difference(one, other, task)
     assert gain.ci_high - gain.estimate > 2 * (20 - math.sqrt(20) - 1) / 400  # t is 2 at least
@@ -553,6 +571,19 @@ def test_two_ways_of_grouping_are_no_narrower_than_either_as_seen_and_one_within
     assert turned == clustered_proportion(hit, np.column_stack([task, day]))
     within = clustered_variance(part, np.column_stack([10 * day + task // 2, day]))
     assert within.variance == pytest.approx(other.variance)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.2])
+def test_a_second_way_that_groups_nothing_changes_nothing(rate):
+    """Single items, or the same tasks again: room for unseen tasks was of items, and covered .807 of tasks alike."""
+    rng, task = np.random.default_rng(3), np.repeat(np.arange(20), 3)
+    hit = ((rng.random(20) < rate)[task]).astype(float)
+    alone = clustered_proportion(hit, task)
+    for second in (task, np.arange(60), task[::-1] + 5):
+        for ways in ([task, second], [second, task]):
+            found = clustered_proportion(hit, np.column_stack(ways))
+            assert (found.ci_low, found.ci_high) == pytest.approx((alone.ci_low, alone.ci_high))
+            assert found.n_clusters == 20
 
 
 def test_of_one_day_nothing_is_said_of_other_days():

@@ -258,6 +258,7 @@ PARTS = {
     "holm",
     "majority_right",
     "monte_carlo_p",
+    "no_nearer_than_share",
     "paired_sign_flip",
     "post_stratified_sum",
     "profile_test",
