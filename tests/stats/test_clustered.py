@@ -231,14 +231,11 @@ def test_a_share_in_another_mix_has_wilson_s_interval_at_the_items_its_strata_le
     assert (found.ci_low, found.ci_high) == pytest.approx(score_interval(theta, items, t))
 
 
-def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order():
-    rng = np.random.default_rng(2)
-    one, other, task = rng.integers(0, 2, 200), rng.integers(0, 2, 200), np.repeat(np.arange(20), 10)
-    there, back = paired_share_difference(one, other, task), paired_share_difference(other, one, task)
+def test_a_difference_of_a_judge_with_itself_is_nothing():
+    one, task = np.random.default_rng(2).integers(0, 2, 200), np.repeat(np.arange(20), 10)
     same = paired_share_difference(one, one, task)
     assert (same.estimate, same.ci_low) == (0, pytest.approx(-same.ci_high))
     assert same.ci_high < 0.02
-    assert (there.ci_low, there.ci_high) == pytest.approx((-back.ci_high, -back.ci_low))
 
 
 def test_tasks_whose_runs_all_end_alike_count_as_one_run_each():

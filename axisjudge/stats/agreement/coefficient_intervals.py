@@ -76,7 +76,12 @@ class PatternBootstrap:
 def coefficient_interval(
     coefficient: Coefficient, patterns: RatingPatterns, bootstrap: PatternBootstrap, number: int, ci_level: float
 ) -> Ends:
-    """The interval of the `number`-th coefficient of `bootstrap`, on `patterns` as its raters saw them."""
+    """The interval of the `number`-th coefficient of `bootstrap`, on `patterns` as its raters saw them.
+
+    A rater who gave nothing has no part in it, as patterns that nobody saw would have prior mass.
+    """
+    rated = np.flatnonzero((patterns.codes >= 0).any(axis=0))
+    patterns = patterns if rated.size < 2 else patterns.of(rated.tolist())
     if coefficient.name == "percent_agreement" and patterns.n_raters == 2:
         return _agreement_as_proportion(patterns, ci_level)
     if patterns.n_clusters() < 2:
