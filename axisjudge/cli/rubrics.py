@@ -203,7 +203,7 @@ def _looked(ratings: pl.DataFrame, changes: dict[str, tuple[str, str]], held_out
     pairs_read = [read_versions(ratings, axis, *both, held_out=held_out) for axis, both in changes.items()]
     level = 1 - 0.05 / len(pairs_read)
     looks = [looked_change(*pair, ci_level=level) for pair in pairs_read]
-    sentences, rows = looked_sentences(looks), [look.row() for look in looks]
+    sentences, rows = looked_sentences(looks), [look.named_values() for look in looks]
     if json:
         show.as_json({"looks": rows, "sentences": sentences})
         return

@@ -37,7 +37,7 @@ from axisjudge.studies.rubric_versions import (
     judges_moved,
     rubric_versions,
 )
-from axisjudge.studies.rubric_versions.sentences import occasions_apart
+from axisjudge.studies.rubric_versions.sentences import APART
 from axisjudge.studies.rubric_versions.turns import Turn
 from axisjudge.studies.rubric_versions.versions import HELD_OUT, Flip
 from axisjudge.trajectory import Trajectory
@@ -123,7 +123,7 @@ class Iteration:
         if self.result is None or self.turn is None:
             return notes
         banner = f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.result.banner)}</p>'
-        apart = occasions_apart(self.turn.before, self.turn.after) if self.turn.pair.apart else ""
+        apart = APART.format(before=self.turn.before, after=self.turn.after) if self.turn.pair.apart else ""
         words = [self.result.answer, apart, self.decided, cited_words(self.cited)]
         lines = "".join(f"<p><strong>{html.escape(each)}</strong></p>" for each in words if each)
         return f"{notes}{banner if self.result.banner else ''}{lines}"

@@ -6,7 +6,6 @@ import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.figures import theme
 from axisjudge.protocol import make_split, rehearsal
+from axisjudge.protocol.ledger import read_json, write_json
 from axisjudge.protocol.split import FILE, read_split
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
@@ -24,7 +24,7 @@ from axisjudge.stats.betting import ConfidenceSequence, SequenceEvidence, change
 from axisjudge.stats.comparisons.progress import VersionOutcome, adjusted, decide, mean_of_repeats, moved
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.proportions import clustered_mean
-from axisjudge.studies._shared.frames import Given, Table, frame_of, kind_of, rows_by, rows_of, table_of, to_polars
+from axisjudge.studies._shared.frames import Given, Table, frame_of, kind_of, rows_by, table_of, to_polars
 from axisjudge.studies._shared.pooled import Declared
 from axisjudge.studies._shared.result import Part, Study, open_door
 from axisjudge.studies._shared.words import many, sentence_case
@@ -160,16 +160,7 @@ class RubricVersions(Study):
         """One row a turn: the change of agreement with its interval and test, and what may be said."""
         return frame_of(self.turns, TURN, self.turns[0].kind)
 
-    @property
-    def answer(self) -> str:
-        """What may be said of the newest version; then how earlier turns came out, or what agreement is not."""
-        earlier, newest = [(turn.title, turn.outcome) for turn in self.turns[:-1]], self.turns[-1]
-        is_open = newest.decision.outcome is VersionOutcome.TOO_FEW
-        if is_open or sentences.needed(newest.decision, newest.agreement):  # nothing that could be misread, but a need
-            return newest.answer
-        if not earlier:
-            return f"{newest.answer} {sentences.NOT_CORRECTNESS}"
-        return f"{newest.answer} {sentences.before(earlier)}; agreement is not correctness."
+    answer = property(lambda self: sentences.course(self.turns))
 
 
 def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
@@ -182,8 +173,7 @@ def answer_of(compared: RubricVersions, declared: Sequence[Declared] = ()) -> st
 
 def next_step(compared: RubricVersions, declared: Sequence[Declared] = ()) -> str:
     """What to do after the newest turn: repeats, tasks, the next version, or the tasks held out."""
-    turn = compared.turns[-1]
-    return sentences.next_step(turn.decision, (turn.before, turn.after), turn.n_flipped, opened=bool(declared))
+    return sentences.next_step(compared.turns[-1], opened=bool(declared))
 
 
 def rubric_versions(
@@ -242,21 +232,19 @@ def rubric_versions(
     """
     if not changes or any(len(versions) < 2 for versions in changes.values()):
         raise InputError("changes", "needs two versions or more of each axis", dict(changes))
-    compared = partial(turn_of, steps=steps, most=most, cluster_unit=cluster_unit, ci_level=ci_level, seed=seed)
-    turns: list[Turn] = []
+    how, kind, turns = {"cluster_unit": cluster_unit, "ci_level": ci_level}, kind_of(ratings), []
     for number in range(max(map(len, changes.values())) - 1):
-        family = {
-            axis: versions[number : number + 2] for axis, versions in changes.items() if len(versions) > number + 1
-        }
+        family = {axis: both for axis, of in changes.items() if len(both := of[number : number + 2]) == 2}
         read = [read_versions(ratings, axis, *both, held_out=held_out) for axis, both in family.items()]
-        how: dict[str, Any] = {"cluster_unit": cluster_unit, "seed": seed}
-        tested = adjusted([moved(pair.agreement, pair.clusters, occasions=pair.occasions, **how) for pair, _ in read])
-        turns += [
-            compared(*each, agreement, family=tuple(family), kind=kind_of(ratings))
-            for each, agreement in zip(read, tested, strict=True)
+        changed = [
+            moved(pair.agreement, pair.clusters, cluster_unit=cluster_unit, occasions=pair.occasions, seed=seed)
+            for pair, _ in read
         ]
-    of_axis = {axis: [turn for turn in turns if turn.axis == axis] for axis in changes}
-    agreement = {axis: agreement_by_version(mine) for axis, mine in of_axis.items()}
+        turns += [
+            turn_of(*each, agreement, seed=seed, steps=steps, most=most, how=how, family=tuple(family), kind=kind)
+            for each, agreement in zip(read, adjusted(changed), strict=True)
+        ]
+    agreement = {axis: agreement_by_version([turn for turn in turns if turn.axis == axis]) for axis in changes}
     return RubricVersions(agreement=agreement, turns=tuple(turns))
 
 
@@ -280,21 +268,12 @@ class PublishedCourse(Part, caption="The published verdicts on one run, by versi
     overlaps: tuple[str, ...]
     words: tuple[VersionOutcome, ...]
 
-    @property
-    def versions(self) -> tuple[str, ...]:
-        """The versions in their order."""
-        return tuple(self.agree)
+    versions = property(lambda self: tuple(self.agree))
+    answer = property(sentences.published_course)
 
     def beliefs(self, judge: str) -> list[float]:
         """A judge's belief that the run is correct under each version."""
         return self.rows.filter(judge=judge)["belief"].to_list()
-
-    @property
-    def answer(self) -> str:
-        """What moved: verdicts, beliefs, and what one run allows to be said."""
-        beliefs = {judge: self.beliefs(judge) for judge in self.judges}
-        soft = sentences.published_item(self.raw_soft_agreement, self.changes, self.overlaps)
-        return sentences.published_course(self.agree, beliefs, soft, sorted(set(self.words)))
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Each judge's belief that the one published run is correct, version by version; crosses say incorrect."""
@@ -324,30 +303,29 @@ def published_course(verdicts: Given) -> PublishedCourse:
     verdicts : table
         Columns version, judge, verdict, confidence, cited_step_indices, citation_overlap; two judges a version.
     """
-    table = to_polars(verdicts, _COLUMNS, where="verdicts").sort("version", "judge")
+    columns = ("version", "judge", "verdict", "confidence", "cited_step_indices", "citation_overlap")
+    table = to_polars(verdicts, columns, where="verdicts").sort("version", "judge")
     by_version = {str(name): rows for (name,), rows in table.group_by("version", maintain_order=True)}
     if any(rows.height != 2 for rows in by_version.values()):
         counts = {name: rows.height for name, rows in by_version.items()}
         raise InputError("verdicts", "needs two judges for each version", counts)
-    given = [([rows["verdict"].to_list()], [rows["confidence"].to_list()]) for rows in by_version.values()]
+    table = table.with_columns(belief=beliefs(table["verdict"].to_list(), table["confidence"].to_numpy()))
+    belief = table["belief"].to_numpy().reshape(-1, 2)
     agree = {name: rows["verdict"].n_unique() == 1 for name, rows in by_version.items()}
-    agreement = [float(raw_soft_agreement(*beliefs(*each)[0])) for each in given]
+    given = [([rows["verdict"].to_list()], [rows["confidence"].to_list()]) for rows in by_version.values()]
+    # each version's verdicts on the one run are the one item of one task, by the rule of this page
+    once = [np.array([[[float(old)]], [[float(new)]]]) for old, new in pairwise(agree.values())]
+    nowhere = (math.nan, math.nan)
     return PublishedCourse(
-        rows=table.with_columns(belief=beliefs(table["verdict"].to_list(), table["confidence"].to_numpy())),
+        rows=table,
         judges=tuple(table["judge"].unique(maintain_order=True)),
         agree=agree,
-        raw_soft_agreement=dict(zip(by_version, agreement, strict=True)),
+        raw_soft_agreement=dict(zip(agree, raw_soft_agreement(*belief.T).tolist(), strict=True)),
         changes=tuple(split_change(*old, *new).sentence() for old, new in pairwise(given)),
         overlaps=tuple(rows["citation_overlap"][0] for rows in by_version.values()),
-        words=tuple(_word(*both) for both in pairwise(agree.values())),
+        words=tuple(decide(moved(each, np.zeros(1, dtype=np.intp)), nowhere, []).outcome for each in once),
         kind=kind_of(verdicts),
     )
-
-
-def _word(before: bool, after: bool) -> VersionOutcome:
-    """What the rule says of one run of one task."""
-    one = moved(np.array([[[float(before)]], [[float(after)]]]), np.zeros(1, dtype=np.intp))
-    return decide(one, (float("nan"), float("nan")), []).outcome
 
 
 class RefusedTask(Part, caption="The published tasks that are left to hold out", of_ratings=False):
@@ -386,8 +364,10 @@ def refused_task(tasks: Given, *, salt: str = "published") -> RefusedTask:
         raise InputError("tasks", "none was used in tuning, so that there is nothing to refuse")
     with tempfile.TemporaryDirectory() as folder, workbench.at(rehearsal(folder)):
         split = make_split(runs, salt=salt, tuned_on=dict.fromkeys(used, "a rubric was revised by looking at it"))
-        side = split.side_of(used[0])
-        _move(used[0], side, split.held_out[0])
+        side, path = split.side_of(used[0]), workbench.home() / FILE
+        content = read_json(path, FILE)  # moved in the file, as an editor would
+        content["tasks"].setdefault(split.held_out[0], {})[used[0]] = content["tasks"][side].pop(used[0])
+        write_json(path, content)
         try:
             read_split()
         except InputError as error:
@@ -398,20 +378,6 @@ def refused_task(tasks: Given, *, salt: str = "published") -> RefusedTask:
     return RefusedTask(used[0], n_items, len(runs), held_out, side, refusal, kind=kind_of(tasks))
 
 
-def _move(task: str, side: str, other: str) -> None:
-    """Move a task in the file, as an editor would."""
-    from axisjudge.protocol.ledger import read_json, write_json
-
-    path = workbench.home() / FILE
-    content = read_json(path, FILE)
-    content["tasks"].setdefault(other, {})[task] = content["tasks"][side].pop(task)
-    write_json(path, content)
-
-
-_LOOKED = columns("axis versions tasks=change.n_clusters change~~ evidence=evidence.largest stop")
-_LOOKED |= {"times the tasks": "times"}
-
-
 @dataclass(frozen=True, eq=False)
 class LookedChange(Result):
     """Change of the judges' agreement with an interval and evidence that hold at every look, tasks as they came.
@@ -419,25 +385,23 @@ class LookedChange(Result):
     `fixed` is the interval of the same tasks, had their number been fixed in advance.
     """
 
-    versions = property(lambda self: f"{self.before} to {self.after}")
-    stop = property(lambda self: "yes" if self.evidence.stopped_at else "no")
+    _keys = columns("axis versions tasks=change.n_clusters change~~ evidence=evidence.largest stop") | {
+        "times the tasks": "times"
+    }
 
     axis: str
-    before: str
-    after: str
+    versions: str
     change: ConfidenceSequence
     evidence: SequenceEvidence
     fixed: Estimate
+
+    stop = property(lambda self: "yes" if self.evidence.stopped_at else "no")
 
     @property
     def times(self) -> float:
         """How many times the tasks of a fixed number looking takes, for intervals of one width; NaN without both."""
         widths = [each.ci_high - each.ci_low for each in (self.change, self.fixed)]
         return float((widths[0] / widths[1]) ** 2)
-
-    def row(self) -> dict[str, Any]:
-        """One row of the table."""
-        return rows_of([self], _LOOKED)[0]
 
 
 def looked_change(
@@ -462,13 +426,8 @@ def looked_change(
     change = change_sequence(before, after, tasks, ci_level=ci_level, **how)
     evidence = evidence_of_change(before, after, tasks, level=1 - ci_level, **how)
     fixed = clustered_mean(after - before, tasks, cluster_unit=cluster_unit, ci_level=ci_level)
-    return LookedChange(pair.axis, pair.before, pair.after, change, evidence, fixed)
+    return LookedChange(pair.axis, f"{pair.before} to {pair.after}", change, evidence, fixed)
 
 
-def looked_sentences(looks: list[LookedChange]) -> list[str]:
-    """What the intervals are for, what they cost, and where one may stop."""
-    stopped = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
-    return sentences.looked([each.times for each in looks if each.times == each.times], stopped)
-
-
+looked_sentences = sentences.looked
 open_door(rubric_versions)

@@ -1,30 +1,21 @@
-"""All words of the comparison of rubric versions; what they say is decided elsewhere, by codes and numbers."""
+"""All words of the comparison of rubric versions; what they say is decided elsewhere, by codes and numbers.
+
+A sentence about a turn takes the turn, and is a property of it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.betting import FEWEST_NULL
 from axisjudge.stats.comparisons import progress
-from axisjudge.stats.comparisons.progress import ProgressReason
+from axisjudge.stats.comparisons.progress import ProgressReason, VersionOutcome
 from axisjudge.stats.estimate import QUANTITIES, Estimate
-from axisjudge.studies._shared.words import (
-    briefly,
-    directed,
-    in_points,
-    listed,
-    many,
-    named,
-    p_words,
-    reasons,
-    sentence_case,
-    spanned,
-)
-from axisjudge.studies.rubric_versions.versions import JudgeShift, SoftSplit, UncomparedRatings, VersionAgreement
+from axisjudge.studies._shared import words
+from axisjudge.studies._shared.words import briefly, listed, many, named, p_words, sentence_case, spanned
 
 #: What coefficients are called.
 LABELS = {"percent": "agreement (raw)", "ac1": "Gwet's AC1", "alpha": "Krippendorff's alpha"} | {
@@ -34,80 +25,234 @@ LABELS = {"percent": "agreement (raw)", "ac1": "Gwet's AC1", "alpha": "Krippendo
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
     ProgressReason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than "
-    "{fewest}",
+    f"{progress.FEWEST_TASKS}",
     ProgressReason.ROSE: "agreement rose over tasks, and by more than repeats of one version differ",
     ProgressReason.FELL: "agreement fell over tasks, and by more than repeats of one version differ",
     ProgressReason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked again might differ as much",
     ProgressReason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked again might differ as much",
     ProgressReason.WITHIN_NOISE: "the change of {change:+z.2f} does not exceed what repeats of one version differ by "
-    "({threshold:.2f} on {degrees} degrees of freedom)",
+    "({noise.threshold:.2f} on {noise.degrees} degrees of freedom)",
     ProgressReason.ONE_WORD: "under the new version all verdicts are one word, so that chance alone agrees",
     ProgressReason.CHANCE: "beyond chance agreement fell (alpha {alphas[0]:z.2f} to {alphas[1]:z.2f}) although raw "
     "agreement rose",
     ProgressReason.CONFIDENCES_MOVED: "confidences moved where verdicts stayed",
-    ProgressReason.MARGIN_EXCLUDED: "a change of {margin:.2f} is excluded",
+    ProgressReason.MARGIN_EXCLUDED: f"a change of {progress.MARGIN:.2f} is excluded",
     ProgressReason.NEITHER_SHOWN: "neither a change nor its absence is shown by {tasks}",
 }
+#: What to do after a turn, by its outcome; where it is none of these, the old version is kept.
+NEXT = {
+    VersionOutcome.PROGRESS: "Lock {after} with its judges and a plan (axisjudge rubric lock), then judge the tasks "
+    "held out, once.",
+    VersionOutcome.TOO_FEW: "Judge {enough} under both {before} and {after}.",
+    VersionOutcome.NOISE_NOT_MEASURED: f"Ask both {{before}} and {{after}} again in one run, with "
+    f"repeats={progress.REPEATS}.",
+}
+OPENED = "Read the {flips} below before {after} is used, and have people label some: agreement is not correctness."
+KEEP = "Keep {before}, and write the next version where judges are still split: those runs are listed below."
 
 NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
+#: What must be read beside progress.
+NOT_CORRECTNESS = "Agreement is not correctness, and only held-out tasks confirm it."
+#: Between versions that were asked in no run together nothing shows what a time alone changes.
+APART = (
+    "{before} and {after} were judged at different times, and the noise of occasions was not measured: a model that "
+    "changed in between looks like a rubric that changed its verdicts. More repeats ask both in one run; else "
+    f"{FEWEST_NULL} runs of one version measure it."
+)
+UNREPEATED = (
+    "Noise between repeats was not measured: no version was asked twice. The test allows for noise that differs from "
+    "task to task, not for judges that answer differently on all tasks at once. Ask again with "
+    f"repeats={progress.REPEATS}, both {{before}} and {{after}}."
+)
 
 
-def reason(decision: progress.ProgressVerdict, agreement: progress.Moved, alphas: tuple[float, float]) -> str:
+def reason(turn: Any) -> str:
     """Which part of the rule decided."""
-    noise = agreement.noise or progress.RunNoise(math.nan, 0, math.nan, (1, 1))
     numbers = {
-        "tasks": many(agreement.change.n_clusters, "task"),
-        "fewest": progress.FEWEST_TASKS,
-        "change": agreement.mean,
-        "threshold": noise.threshold,
-        "degrees": noise.degrees,
-        "alphas": alphas,
-        "margin": progress.MARGIN,
+        "tasks": many(turn.agreement.change.n_clusters, "task"),
+        "change": turn.agreement.mean,
+        "noise": turn.agreement.noise,
+        "alphas": [version.coefficients["alpha"].estimate for version in turn.versions],
     }
-    return "; ".join(REASONS[each].format(**numbers) for each in decision.reasons)
+    return "; ".join(REASONS[each].format(**numbers) for each in turn.decision.reasons)
 
 
-def advice(decision: progress.ProgressVerdict) -> tuple[str, ...]:
+def advice(decision: progress.ProgressVerdict) -> list[str]:
     """What to ask for next, where repeats are missing."""
     times = decision.repeats or f"more than {progress.MOST_REPEATS}"
+    told = f"ask each version {times} times: repeats, not tasks, are what is missing"
+    return [told] if decision.lacks_repeats else []
+
+
+def outcome(turn: Any) -> str:
+    """The outcome, never without the remark that noise was not measured where it was not."""
+    word = turn.decision.outcome
+    is_stated = turn.decision.noise_measured or word is VersionOutcome.NOISE_NOT_MEASURED
+    return f"{word}{'' if is_stated else ' (noise was not measured)'}"
+
+
+def headline(turn: Any) -> str:
+    """What may be said of a turn, and which part of the rule decided."""
+    is_open = turn.decision.outcome in (VersionOutcome.NOISE_NOT_MEASURED, VersionOutcome.TOO_FEW)
+    finding = f"{'cannot be judged,' if is_open else 'is'} {turn.outcome}: {turn.reason}."
+    return f"On the axis {turn.axis} the turn from {turn.before} to {turn.after} {finding}"
+
+
+def found(turn: Any) -> str:
+    """What may be said of the new version, with agreement, its change, interval and n, without a stop."""
+    change = turn.agreement.change
+    now = f"under {turn.after} of the rubric judges agree on {briefly(turn.versions[1].coefficients['percent'], '.0%')}"
+    than = f"{words.directed(words.in_points(change))} than under {turn.before}"
+    where = f"{many(turn.n_items, 'run')} in {change.clusters}"
+    return f"{sentence_case(turn.outcome)}: {now} of verdicts on {turn.axis}, {than} ({where})"
+
+
+def answer(turn: Any) -> str:
+    """The same, why, and how many tasks or repeats would tell."""
+    return " ".join((f"{turn.found}. {sentence_case(turn.reason)}.", *turn.needed))
+
+
+def needed(turn: Any) -> list[str]:
+    """How many tasks or repeats would tell, where these do not."""
+    decision, spread = turn.decision, turn.agreement.task_spread
+    if decision.lacks_repeats or decision.outcome is not VersionOutcome.TOO_FEW or not decision.needed:
+        return [f"{sentence_case(text)}." for text in advice(decision)]
+    by = "" if math.isnan(spread) else f" (SD of the change between tasks {spread:.2f})"
+    return [
+        f"About {many(decision.needed, 'task')} would tell a change of {progress.MARGIN:.2f}, or what was seen here, "
+        f"from none in {progress.POWER:.0%} of cases{by}."
+    ]
+
+
+def next_step(turn: Any, *, opened: bool) -> str:
+    """What to do after the newest turn."""
+    decision = turn.decision
+    if decision.lacks_repeats:
+        return f"{sentence_case(advice(decision)[0])}."
+    is_opened = opened and decision.outcome is VersionOutcome.PROGRESS
+    step = OPENED if is_opened else NEXT.get(decision.outcome, KEEP)
+    enough = f"about {many(decision.needed, 'task')}" if decision.needed else "more tasks"
+    flips = many(turn.n_flipped, "flipped verdict")
+    return step.format(before=turn.before, after=turn.after, enough=enough, flips=flips)
+
+
+def changed(turn: Any) -> list[str]:
+    """Agreement under both versions with the tested change, beyond chance, beside noise, and what of it is hedging."""
+    return [_agreement(turn), _beyond_chance(turn), _noise(turn), split_sentence(turn)]
+
+
+def _agreement(turn: Any) -> str:
+    both, change = [version.coefficients["percent"] for version in turn.versions], turn.agreement.change
+    before, after = (briefly(percent, ".0%") for percent in both)
+    family = f", Holm over {len(turn.family)} axes" if len(turn.family) > 1 else ""
     return (
-        (f"ask each version {times} times: repeats, not tasks, are what is missing",) if decision.lacks_repeats else ()
+        f"The judges agree on {before} of verdicts under {turn.before} and on {after} under {turn.after}: "
+        f"{words.directed(words.in_points(change))} on {many(turn.n_items, 'run')} in {change.clusters}"
+        f"{words.reasons(*both)} ({p_words(turn.agreement.p_adjusted)} by sign flips of whole tasks{family}; "
+        f"level {progress.LEVEL:.2f})."
     )
 
 
-def outcome(decision: progress.ProgressVerdict) -> str:
-    """The outcome, never without the remark that noise was not measured where it was not."""
-    remark = " (noise was not measured)"
-    is_stated = decision.noise_measured or decision.outcome is progress.VersionOutcome.NOISE_NOT_MEASURED
-    return f"{decision.outcome}{'' if is_stated else remark}"
+def _beyond_chance(turn: Any) -> str:
+    ends = [[version.named[name] for version in turn.versions] for name in ("alpha", "kappa", "ac1")]
+    went = [f"{named(both[0].label)} {_from_to(both)}" for both in ends]
+    corrected = f"Corrected for chance, {listed(went)}{words.reasons(*(each for both in ends for each in both))}."
+    soft = [version.named.get("soft") for version in turn.versions]
+    if None in soft:  # several pairs of judges
+        return corrected
+    names = zip(soft, (turn.before, turn.after), strict=True)
+    ceilings = " and ".join(f"{each.ceiling:.2f} under {name}" for each, name in names)
+    return (
+        f"{corrected} Soft agreement on normalised confidences {_from_to(soft)}{words.reasons(*soft)}; had the judges "
+        f"agreed on every verdict, the same confidences would give {ceilings}."
+    )
 
 
-def headline(axis: str, versions: tuple[str, str], decision: progress.ProgressVerdict, why: str) -> str:
-    """What may be said of a turn, and which part of the rule decided."""
-    is_open = decision.outcome in (progress.VersionOutcome.NOISE_NOT_MEASURED, progress.VersionOutcome.TOO_FEW)
-    finding = f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}: {why}."
-    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {finding}"
+def _from_to(both: Sequence[Any]) -> str:
+    return f"went from {briefly(both[0])} to {briefly(both[1])}"
 
 
-def answer(axis: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
-    """Agreement under the new version, the change, its interval and n, after a colon."""
-    before, after = versions
-    now = f"under {after.version} of the rubric judges agree on {briefly(after.coefficients['percent'], '.0%')}"
-    than = f"{directed(in_points(agreement.change))} than under {before.version}"
-    return f"{now} of verdicts on {axis}, {than} ({many(n_items, 'run')} in {agreement.change.clusters})"
+def _noise(turn: Any) -> str:
+    noise = turn.agreement.noise
+    if turn.pair.apart or noise is None:
+        return (APART if turn.pair.apart else UNREPEATED).format(before=turn.before, after=turn.after)
+    return (
+        f"Between repeats of one version agreement varies by {100 * noise.spread:.1f} points (standard deviation; "
+        f"{noise.repeats[0]} and {noise.repeats[1]} repeats), so that only a change of more than "
+        f"{100 * noise.threshold:.1f} points exceeds this noise."
+    )
 
 
-#: What must be read beside progress.
-NOT_CORRECTNESS = "Agreement is not correctness, and only held-out tasks confirm it."
-_HEDGED = " (confidences moved where verdicts stayed)"
+def split_sentence(turn: Any) -> str:
+    """What of the change of raw soft agreement is flips and what is hedging."""
+    soft = turn.soft
+    if math.isnan(soft["total"]):
+        return "Flips and hedging cannot be told apart: there are no confidences of two judges."
+    if not turn.n_flipped:
+        moved = f"moved by {soft['total']:+z.3f}, all of it hedging" if abs(soft["total"]) >= 0.0005 else "did not move"
+        return f"Raw soft agreement {moved}: no verdict changed."
+    flips = f"{soft['flips']:+z.3f} by {many(turn.n_flipped, 'flipped verdict')}"
+    hedging = f"{soft['hedging']:+z.3f} by confidences that moved (hedging)"
+    return f"Raw soft agreement moved by {soft['total']:+z.3f}: {flips} and {hedging}."
 
 
-def before(earlier: Sequence[tuple[str, str]]) -> str:
-    """How the turns before the newest one came out."""
+def judge_shift(shift: Any) -> str:
+    """One judge's flips beside noise, and its confidence where the verdict stayed."""
+    ways = f" ({listed([f'{count} {name}' for name, count in shift.directions.items()])})" if shift.directions else ""
+    noise = "" if math.isnan(shift.noise) else f", two from repeats of one version in {shift.noise:.1%}"
+    flipped = (
+        f"{shift.judge}: of {many(shift.n_items, 'verdict')} {shift.n_flipped or 'none'} flipped{ways}. Two verdicts "
+        f"on one run, one from each version, differ in {shift.turnover:.1%} of pairs{noise}"
+    )
+    if (confidence := shift.confidence) is None:
+        return f"{flipped}; it gave no confidences."
+    moved = words.directed(confidence.change, "higher", "lower", unit="", spec=".2f")
+    hidden = ", within the noise between repeats" if confidence.hidden else ""
+    return (
+        f"{flipped}. Where the verdict stayed, mean confidence was {shift.confidence_before:.2f} before; now it is "
+        f"{moved}; {p_words(confidence.p_adjusted)}{hidden}."
+    )
+
+
+def beside(turn: Any) -> list[str]:
+    """What is read beside a claim; who reads no rubric, and what does not enter."""
+    pair, remarks = turn.pair, [*turn.citations.version_sentences, turn.contested.answer]
+    if turn.decision.outcome is VersionOutcome.PROGRESS:
+        was, now = (f"{version.shares.get('incorrect', 0.0):.0%}" for version in turn.versions)
+        claim = f"{was} of the verdicts were incorrect before and {now} are now. Agreement is not correctness: "
+        remarks.insert(0, f"{claim}read some of the flips before the rubric is kept.")
+    if pair.aside:
+        aside = "is left aside: it reads" if len(pair.aside) == 1 else "are left aside: they read"
+        remarks.append(f"{listed(pair.aside)} {aside} no rubric, so no version can move a verdict.")
+    if pair.same_text:
+        remarks.append("The two versions have the same text: whatever changed is not the rubric's doing.")
+    counts = pair.left_out
+    what = {
+        "held_out": "of held-out tasks",
+        "empty_runs": "of runs without messages",
+        "one_version_only": "that only one version has",
+    }
+    if left_out := [f"{many(counts[name], 'rating')} {which}" for name, which in what.items() if counts[name]]:
+        remarks.append(f"Left out: {listed(left_out)}.")
+    if counts["lost"]:
+        remarks.append(f"Counted neither as agreeing nor as differing: {many(counts['lost'], 'lost verdict')}.")
+    return remarks
+
+
+def course(turns: Sequence[Any]) -> str:
+    """What may be said of the newest version; then how earlier turns came out, or what agreement is not."""
+    *earlier, newest = turns
+    if newest.needed or newest.decision.outcome is VersionOutcome.TOO_FEW:  # nothing could be misread, but a need
+        return str(newest.answer)
+    if not earlier:
+        return f"{newest.answer} {NOT_CORRECTNESS}"
+    before = f"turns before were {listed([f'{turn.outcome} ({turn.title})' for turn in earlier], most=4)}"
     if len(earlier) == 1:
-        title, how = earlier[0]
-        return f"The turn before, {title.rpartition(', ')[2]}, was {how}{_HEDGED if how.startswith('hedging') else ''}"
-    return f"The turns before were {listed([f'{how} ({title})' for title, how in earlier], most=4)}"
+        (turn,) = earlier
+        is_hedged = turn.decision.outcome is VersionOutcome.HEDGING_ONLY
+        hedged = f" ({REASONS[ProgressReason.CONFIDENCES_MOVED]})" if is_hedged else ""
+        before = f"turn before, {turn.before} to {turn.after}, was {turn.outcome}{hedged}"
+    return f"{newest.answer} The {before}; agreement is not correctness."
 
 
 def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
@@ -127,190 +272,46 @@ def confirmed(tests: Sequence[tuple[str, Estimate, float]]) -> str:
         else:
             result = "judges agree beyond chance" if shown else "agreement beyond chance is not shown"
             result = f"{result} ({name} {estimate.estimate:z.2f}, {figure})"
-        return f"on tasks held out, opened once, {result}; versions are not compared there"
-    known = [each.estimate for _, each, _ in tests if not math.isnan(each.estimate)]
-    results = f"of {len(tests)} declared results {shown or 'none'} {'is' if shown == 1 else 'are'} shown"
-    results += " to differ from kappa" if of_weights else " to lie above chance"
-    if all(math.isnan(p) for *_, p in tests):
-        results = f"{name} is {spanned(known) if known else 'undefined'} in {len(tests)} declared results, untested"
-    return f"on tasks held out {results}; versions are not compared there"
+    elif all(math.isnan(p) for *_, p in tests):
+        known = [each.estimate for _, each, _ in tests if not math.isnan(each.estimate)]
+        result = f"{name} is {spanned(known) if known else 'undefined'} in {len(tests)} declared results, untested"
+    else:
+        than = "differ from kappa" if of_weights else "lie above chance"
+        result = f"of {len(tests)} declared results {shown or 'none'} {'is' if shown == 1 else 'are'} shown to {than}"
+    once = ", opened once," if len(tests) == 1 else ""
+    return f"on tasks held out{once} {result}; versions are not compared there"
 
 
-def less_sure(shifts: Sequence[JudgeShift]) -> tuple[str, str]:
+def less_sure(shifts: Sequence[Any]) -> tuple[str, str]:
     """Whether judges became less sure where their verdicts stayed, and what their mean confidences moved by."""
     known = {shift.judge: moved for shift in shifts if (moved := shift.confidence) and not math.isnan(moved.mean)}
     if not known:
         return "whether they became less sure is not known", "no confidence stands beside a verdict that stayed"
     less = [judge for judge, moved in known.items() if moved.established and moved.mean < 0]
-    means = spanned([moved.mean for moved in known.values()], "+.3f")
     who = f"{listed(less, most=3)} became less sure" if less else "no judge is shown to be less sure"
+    means = spanned([moved.mean for moved in known.values()], "+.3f")
     return who, f"where verdicts stayed mean confidence moved by {means}"
 
 
-def next_step(decision: progress.ProgressVerdict, versions: tuple[str, str], n_flipped: int, *, opened: bool) -> str:
-    """What to do after the newest turn."""
-    before, after = versions
-    if decision.lacks_repeats:
-        return f"{sentence_case(advice(decision)[0])}."
-    match decision.outcome:
-        case progress.VersionOutcome.PROGRESS if not opened:
-            return (
-                f"Lock {after} with its judges and a plan (axisjudge rubric lock), then judge the tasks held out, once."
-            )
-        case progress.VersionOutcome.PROGRESS:
-            read = f"Read the {many(n_flipped, 'flipped verdict')} below"
-            return f"{read} before {after} is used, and have people label some: agreement is not correctness."
-        case progress.VersionOutcome.TOO_FEW:
-            enough = f"about {many(decision.needed, 'task')}" if decision.needed else "more tasks"
-            return f"Judge {enough} under both {before} and {after}."
-        case progress.VersionOutcome.NOISE_NOT_MEASURED:
-            return f"Ask both {before} and {after} again in one run, with repeats={progress.REPEATS}."
-    return f"Keep {before}, and write the next version where judges are still split: those runs are listed below."
+def judges_moved(of: Any) -> str:
+    """How many verdicts of each judge flipped."""
+    counts = [f"{one.n_flipped or 'none'} of {one.n_items} of {one.judge}" for one in of.turn.shifts]
+    return f"Verdicts that flipped: {listed(counts)}."
 
 
-def needed(decision: progress.ProgressVerdict, agreement: progress.Moved) -> list[str]:
-    """How many tasks or repeats would tell, where these do not."""
-    if decision.lacks_repeats:
-        return [f"{sentence_case(text)}." for text in advice(decision)]
-    if decision.outcome is not progress.VersionOutcome.TOO_FEW or not decision.needed:
-        return []
-    spread = agreement.task_spread
-    by = "" if math.isnan(spread) else f" (SD of the change between tasks {spread:.2f})"
-    return [
-        f"About {many(decision.needed, 'task')} would tell a change of {progress.MARGIN:.2f}, or what was seen here, "
-        f"from none in {progress.POWER:.0%} of cases{by}."
-    ]
-
-
-def agreement(versions: Sequence[VersionAgreement], change: progress.Moved, n_items: int, n_axes: int) -> str:
-    """Raw agreement under both versions, and the tested change."""
-    both = [version.coefficients["percent"] for version in versions]
-    before, after = (briefly(percent, ".0%") for percent in both)
-    family = f", Holm over {n_axes} axes" if n_axes > 1 else ""
-    return (
-        f"The judges agree on {before} of verdicts under {versions[0].version} and on {after} under "
-        f"{versions[1].version}: {directed(in_points(change.change))} on {many(n_items, 'run')} in "
-        f"{change.change.clusters}{reasons(*both)} "
-        f"({p_words(change.p_adjusted)} by sign flips of whole tasks{family}; level {progress.LEVEL:.2f})."
-    )
-
-
-def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
-    """Chance-corrected coefficients under both versions."""
-    before, after = (version.coefficients for version in versions)
-    pairs = [(named(before[name].label), before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
-    values = [f"{label} went from {briefly(first)} to {briefly(second)}" for label, first, second in pairs]
-    corrected = f"Corrected for chance, {listed(values)}{reasons(*(each for _, *ends in pairs for each in ends))}."
-    if len(versions[0].soft) != 1:
-        return corrected
-    first, second = (version.soft[0].soft for version in versions)
-    names = (version.version for version in versions)
-    ends = zip((first, second), names, strict=True)
-    ceilings = " and ".join(f"{soft.ceiling:.2f} under {name}" for soft, name in ends)
-    return (
-        f"{corrected} Soft agreement on normalised confidences went from {briefly(first)} to {briefly(second)}"
-        f"{reasons(first, second)}; had the judges agreed on every verdict, the same confidences would give {ceilings}."
-    )
-
-
-def occasions_apart(before: str, after: str) -> str:
-    """That the versions were asked at different times, and that nothing shows what a time alone changes."""
-    return (
-        f"{before} and {after} were judged at different times, and the noise of occasions was not measured: a model "
-        "that changed in between looks like a rubric that changed its verdicts. More repeats ask both in one run; "
-        f"else {FEWEST_NULL} runs of one version measure it."
-    )
-
-
-def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | None, *, apart: bool) -> str:
-    """How far runs of one version differ, or that it was not measured."""
-    if apart:
-        return occasions_apart(*(each.version for each in versions))
-    if noise is None:
-        return (
-            "Noise between repeats was not measured: no version was asked twice. The test allows for noise that "
-            "differs from task to task, not for judges that answer differently on all tasks at once. Ask again with "
-            f"repeats={progress.REPEATS}, both {versions[0].version} and {versions[1].version}."
-        )
-    return (
-        f"Between repeats of one version agreement varies by {100 * noise.spread:.1f} points (standard deviation; "
-        f"{noise.repeats[0]} and {noise.repeats[1]} repeats), so that only a change of more than "
-        f"{100 * noise.threshold:.1f} points exceeds this noise."
-    )
-
-
-def soft_split(soft: SoftSplit, n_flipped: int) -> str:
-    """What of the change of raw soft agreement is flips and what is hedging."""
-    if math.isnan(soft.total):
-        return "Flips and hedging cannot be told apart: there are no confidences of two judges."
-    if not n_flipped:
-        moved = f"moved by {soft.total:+z.3f}, all of it hedging" if abs(soft.total) >= 0.0005 else "did not move"
-        return f"Raw soft agreement {moved}: no verdict changed."
-    return (
-        f"Raw soft agreement moved by {soft.total:+z.3f}: {soft.flips:+z.3f} by {many(n_flipped, 'flipped verdict')} "
-        f"and {soft.hedging:+z.3f} by confidences that moved (hedging)."
-    )
-
-
-def judge_shift(shift: JudgeShift) -> str:
-    """One judge's flips beside noise, and its confidence where the verdict stayed."""
-    ways = f" ({listed([f'{count} {name}' for name, count in shift.directions.items()])})" if shift.directions else ""
-    count = f"of {many(shift.n_items, 'verdict')} {shift.n_flipped or 'none'} flipped{ways}"
-    noise = "" if math.isnan(shift.noise) else f", two from repeats of one version in {shift.noise:.1%}"
-    differ = f"Two verdicts on one run, one from each version, differ in {shift.turnover:.1%} of pairs{noise}"
-    flipped = f"{shift.judge}: {count}. {differ}"
-    if shift.confidence is None:
-        return f"{flipped}; it gave no confidences."
-    hidden = ", within the noise between repeats" if shift.confidence.hidden else ""
-    p = p_words(shift.confidence.p_adjusted)
-    moved = directed(shift.confidence.change, "higher", "lower", unit="", spec=".2f")
-    return (
-        f"{flipped}. Where the verdict stayed, mean confidence was {shift.confidence_before:.2f} before; now it is "
-        f"{moved}; {p}{hidden}."
-    )
-
-
-def prevalence(versions: Sequence[VersionAgreement]) -> str:
-    """How common the verdict incorrect was and is; stated where progress is claimed."""
-    before, after = (version.shares.get("incorrect", 0.0) for version in versions)
-    return (
-        f"{before:.0%} of the verdicts were incorrect before and {after:.0%} are now. Agreement is not correctness: "
-        "read some of the flips before the rubric is kept."
-    )
-
-
-def aside(judges: Sequence[str], *, same_text: bool, left_out: UncomparedRatings) -> list[str]:
-    """Who reads no rubric, and what does not enter."""
-    remarks = []
-    if judges:
-        aside, they = ("is left aside", "it reads") if len(judges) == 1 else ("are left aside", "they read")
-        remarks.append(f"{listed(judges)} {aside}: {they} no rubric, so no version can move a verdict.")
-    if same_text:
-        remarks.append("The two versions have the same text: whatever changed is not the rubric's doing.")
-    counts = {
-        "of held-out tasks": left_out.held_out,
-        "of runs without messages": left_out.empty_runs,
-        "that only one version has": left_out.one_version_only,
-    }
-    if any(counts.values()):
-        parts = [f"{many(count, 'rating')} {what}" for what, count in counts.items() if count]
-        remarks.append(f"Left out: {listed(parts)}.")
-    if left_out.lost:
-        remarks.append(f"Counted neither as agreeing nor as differing: {many(left_out.lost, 'lost verdict')}.")
-    return remarks
-
-
-def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
+def flips_counted(of: Any) -> str:
     """How many verdicts flipped, and which of them are listed."""
-    if not n_flips:
+    n, where = len(of.turn.flips), f"{of.turn.axis.replace('_', ' ')} from {of.turn.before} to {of.turn.after}"
+    if not n:
         return f"No verdict flipped on {where}."
-    count = f"{n_flips} verdicts" if n_flips > 1 else "One verdict"
-    most = f"; the {n_listed} that changed agreement most are listed" if n_flips > n_listed else ""
-    return f"{count} flipped on {where}{most}."
+    most = f"; the {of.most} that changed agreement most are listed" if n > of.most else ""
+    return f"{f'{n} verdicts' if n > 1 else 'One verdict'} flipped on {where}{most}."
 
 
-def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[str]:
-    """What intervals of every look are for, `times` the tasks of a fixed number, and the axes that are told."""
+def looked(looks: Sequence[Any]) -> list[str]:
+    """What intervals of every look are for, what they cost in tasks, and on which axes one may stop."""
+    times = [each.times for each in looks if not math.isnan(each.times)]
+    stopped = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
     return [
         "These intervals hold however often you look, if the order of tasks does not depend on their verdicts.",
         *([f"The price: up to {max(times):.1f} times as many tasks as one look at a fixed number."] if times else []),
@@ -318,30 +319,23 @@ def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[s
     ]
 
 
-def published_item(agreement: Mapping[str, float], changes: Sequence[str], overlaps: Sequence[str]) -> str:
-    """Agreement by version, what of each change is flips and what is hedging, and how far cited steps overlap."""
-    by_version = listed([f"{value:z.2f} under {version}" for version, value in agreement.items()])
-    turns = zip(pairwise(agreement), changes, strict=True)
-    split = "; ".join(f"from {old} to {new}: {change}" for (old, new), change in turns)
-    cited = listed([f"{word} under {version}" for version, word in zip(agreement, overlaps, strict=True)])
+def published_course(of: Any) -> str:
+    """What moved on the published run: verdicts, beliefs, agreement, and what one run allows to be said."""
+    sides: Mapping[str, list[str]] = {
+        verb: [name for name, agreed in of.agree.items() if agreed is same]
+        for verb, same in (("disagree", False), ("agree", True))
+    }
+    said = listed([f"{verb} under {listed(names)}" for verb, names in sides.items() if names])
+    moves = "; ".join(f"{judge} {', '.join(f'{one:.2f}' for one in of.beliefs(judge))}" for judge in of.judges)
+    soft = listed([f"{value:z.2f} under {version}" for version, value in of.raw_soft_agreement.items()])
+    turns = zip(of.versions, of.versions[1:], of.changes, strict=False)
+    split = "; ".join(f"from {old} to {new}: {change}" for old, new, change in turns)
+    cited = listed([f"{word} under {version}" for version, word in zip(of.versions, of.overlaps, strict=True)])
     return (
-        f"On the one published item raw soft agreement, one minus the distance of the two judges' beliefs, is "
-        f"{by_version}. {sentence_case(split)}. The published overlap of cited steps is {cited}."
-    )
-
-
-def published_course(
-    agree: Mapping[str, bool], beliefs: Mapping[str, Sequence[float]], soft: str, words: list[str]
-) -> str:
-    """What moved on the published run: verdicts, beliefs, and what one run allows to be said."""
-    sides = {same: [name for name, agreed in agree.items() if agreed is same] for same in (False, True)}
-    bare = [
-        f"{verb} under {listed(sides[same])}" for same, verb in ((False, "disagree"), (True, "agree")) if sides[same]
-    ]
-    moves = [f"{judge} {', '.join(f'{value:.2f}' for value in held)}" for judge, held in beliefs.items()]
-    return (
-        f"On this run the two judges {listed(bare)}. Their beliefs that it is correct, under {listed(list(agree))}: "
-        f"{'; '.join(moves)}. {soft} By the rule of this page one run of one task is {listed(words)}."
+        f"On this run the two judges {said}. Their beliefs that it is correct, under {listed(of.versions)}: {moves}. "
+        f"On the one published item raw soft agreement, one minus the distance of the two judges' beliefs, is {soft}. "
+        f"{sentence_case(split)}. The published overlap of cited steps is {cited}. By the rule of this page one run of "
+        f"one task is {listed(sorted(set(of.words)))}."
     )
 
 

@@ -12,20 +12,19 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.markup import cut
-from axisjudge.results import columns
-from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
+from axisjudge.results import columns, reached
+from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, decide
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.citations import SharedSteps, shared_steps
-from axisjudge.studies._shared.frames import Kind, Table, made_up_raters, native, table_of, words_of
+from axisjudge.studies._shared.frames import Table, made_up_raters, native, table_of, words_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.ranking import Disagreements, PanelTriage, disagreements, panel_triage
 from axisjudge.studies._shared.result import Part
-from axisjudge.studies._shared.words import listed, many, sentence_case
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.versions import (
     Flip,
     JudgeShift,
-    SoftSplit,
     VersionAgreement,
     Versions,
     VersionVerdict,
@@ -68,7 +67,7 @@ class Turn(
     family: tuple[str, ...]
     versions: tuple[VersionAgreement, VersionAgreement]
     agreement: Moved
-    soft: SoftSplit
+    soft: Mapping[str, float]
     shifts: tuple[JudgeShift, ...]
     flips: tuple[Flip, ...]
     citations: SharedSteps
@@ -81,11 +80,16 @@ class Turn(
     after = property(lambda self: self.pair.after)
     judges = property(lambda self: self.pair.judges)
     n_items = property(lambda self: len(self.pair.items))
+    n_flipped = property(lambda self: int(self.pair.flipped.sum()))
+    title = property(lambda self: f"{self.axis}, {self.before} to {self.after}")
 
-    @property
-    def title(self) -> str:
-        """Axis and versions: ``argument_validity, v1 to v2``."""
-        return f"{self.axis}, {self.before} to {self.after}"
+    outcome = property(sentences.outcome)
+    reason = property(sentences.reason)
+    headline = property(sentences.headline)
+    found = property(sentences.found)
+    answer = property(sentences.answer)
+    needed = property(sentences.needed)
+    split_sentence = property(sentences.split_sentence)
 
     @property
     def behind(self) -> dict[str, str]:
@@ -94,90 +98,39 @@ class Turn(
         return {"on": self.axis, "versions": f"{self.before},{self.after}"} | side
 
     @property
-    def outcome(self) -> str:
-        """What may be said."""
-        return sentences.outcome(self.decision)
-
-    @property
-    def n_flipped(self) -> int:
-        """How many verdicts changed."""
-        return sum(shift.n_flipped for shift in self.shifts)
-
-    @property
     def table(self) -> Table:
         """One row a figure: coefficients of agreement, how common `incorrect` is, confidence where verdicts stayed."""
         old, new = (version.named for version in self.versions)
-        rows = [_change(sentences.LABELS.get(name, name), old[name].estimate, new[name].estimate) for name in new]
-        rows[0] |= dict(zip(("change", "low", "high"), _ends(self.agreement.change), strict=True))  # raw agreement
-        rows += [_change("verdicts that are incorrect", *(each.shares.get("incorrect", 0.0) for each in self.versions))]
-        for each in self.shifts:
-            if each.confidence is not None:
-                moved = zip(("change", "low", "high"), _ends(each.confidence.change), strict=True)
-                what = f"confidence of {each.judge} where its verdict stayed"
-                rows += [_change(what, each.confidence_before, each.confidence_after) | dict(moved)]
+        tested = {"percent": self.agreement.change}
+        figures: list[tuple[str, float, float, Estimate | None]] = [
+            (sentences.LABELS.get(name, name), old[name].estimate, new[name].estimate, tested.get(name)) for name in new
+        ]
+        was, now = (version.shares.get("incorrect", 0.0) for version in self.versions)
+        figures += [("verdicts that are incorrect", was, now, None)]
+        figures += [
+            (f"confidence of {of.judge} where its verdict stayed", of.confidence_before, of.confidence_after, change)
+            for of in self.shifts
+            if (change := reached(of, "confidence.change"))
+        ]
+        # without an interval of its own the ends are null, as NaN is above every number in polars
+        rows = [
+            {"what": what, "before": before, "after": after}
+            | {"change": after - before if change is None else change.estimate}
+            | {"low": reached(change, "ci_low"), "high": reached(change, "ci_high")}
+            for what, before, after, change in figures
+        ]
         return table_of(rows, self.kind)
-
-    @property
-    def reason(self) -> str:
-        """Which part of the rule decided, in words."""
-        alphas = tuple(version.coefficients["alpha"].estimate for version in self.versions)
-        return sentences.reason(self.decision, self.agreement, (alphas[0], alphas[1]))
-
-    @property
-    def headline(self) -> str:
-        """What may be said, and which part of the rule decided."""
-        return sentences.headline(self.axis, (self.before, self.after), self.decision, self.reason)
-
-    @property
-    def found(self) -> str:
-        """What may be said of the new version, with the change of agreement, its interval and n, without a stop."""
-        outcome = sentence_case(sentences.outcome(self.decision))
-        return f"{outcome}: {sentences.answer(self.axis, self.versions, self.agreement, self.n_items)}"
-
-    @property
-    def short(self) -> str:
-        """The same, and why."""
-        return f"{self.found}. {sentence_case(self.reason)}."
-
-    @property
-    def answer(self) -> str:
-        """The same, and how many tasks or repeats would tell."""
-        return " ".join((self.short, *sentences.needed(self.decision, self.agreement)))
 
     @property
     def details(self) -> tuple[str, ...]:
         """The figures behind the headline, in words."""
-        needed = sentences.needed(self.decision, self.agreement)
-        return (*needed, *self._changed, *(sentences.judge_shift(shift) for shift in self.shifts), *self._beside)
+        shifts = (sentences.judge_shift(shift) for shift in self.shifts)
+        return (*self.needed, *sentences.changed(self), *shifts, *sentences.beside(self))
 
     @property
     def brief(self) -> tuple[str, ...]:
         """The same without the judges one by one, for a page that has them in a matrix."""
-        return (*self._changed, *self._beside)
-
-    @property
-    def _changed(self) -> tuple[str, ...]:
-        return (
-            sentences.agreement(self.versions, self.agreement, self.n_items, len(self.family)),
-            sentences.beyond_chance(self.versions),
-            sentences.run_noise(self.versions, self.agreement.noise, apart=self.pair.apart),
-            self.split_sentence,
-        )
-
-    @property
-    def _beside(self) -> tuple[str, ...]:
-        claimed = self.decision.outcome is VersionOutcome.PROGRESS
-        return (
-            *([sentences.prevalence(self.versions)] if claimed else []),
-            *self.citations.version_sentences,
-            self.contested.answer,
-            *sentences.aside(self.pair.aside, same_text=self.pair.same_text, left_out=self.pair.left_out),
-        )
-
-    @property
-    def split_sentence(self) -> str:
-        """What of the change is flips and what is hedging."""
-        return sentences.soft_split(self.soft, self.n_flipped)
+        return (*sentences.changed(self), *sentences.beside(self))
 
     def moved_most(self, most: int) -> list[int]:
         """Positions of the runs on which any judge's belief moved farthest, farthest first."""
@@ -188,60 +141,43 @@ class Turn(
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report, the decision in words."""
-        decision = self.decision
-        words = {"word": decision.outcome, "reason": self.reason, "advice": sentences.advice(decision)}
+        word, needed = self.decision.outcome, self.decision.needed
+        words = {"word": word, "reason": self.reason, "advice": sentences.advice(self.decision)}
         return {
             **super().to_dict(),
-            "word": decision.outcome,
-            "decision": words | {"noise_measured": decision.noise_measured, "needed": decision.needed},
+            "word": word,
+            "decision": words | {"noise_measured": self.decision.noise_measured, "needed": needed},
             "n_contested": self.contested.n_split,
             "normalised": sentences.NORMALISED.format(ranked_over=self.pair.ranked_over),
         }
 
 
-def _change(what: str, before: float, after: float) -> dict[str, Any]:
-    """A row without an interval of its own: its ends are null, as NaN is above every number in polars."""
-    return {"what": what, "before": before, "after": after, "change": after - before, "low": None, "high": None}
-
-
-def _ends(of: Estimate) -> tuple[float, float, float]:
-    return of.estimate, of.ci_low, of.ci_high
-
-
 def turn_of(
-    pair: Versions,
-    rows: pl.DataFrame,
-    agreement: Moved,
-    *,
-    family: tuple[str, ...],
-    kind: Kind,
-    steps: Steps,
-    most: int,
-    cluster_unit: str,
-    ci_level: float,
-    seed: int,
+    pair: Versions, rows: pl.DataFrame, agreement: Moved, *, seed: int, steps: Steps, most: int, how: Any, **of: Any
 ) -> Turn:
-    """All that is said of two versions beside the tested change of `agreement`; `rows` are the ratings behind it."""
-    before, after = (version_agreement(pair, version, ci_level, cluster_unit, seed) for version in (0, 1))
-    shifts = judge_shifts(pair, cluster_unit=cluster_unit, seed=seed)
+    """All that is said of two versions beside the tested change of `agreement`; `rows` are the ratings behind it.
+
+    `how` is the `ci_level` and `cluster_unit` of intervals; what `of` names are fields of the turn.
+    """
+    before, after = (version_agreement(pair, version, seed=seed, **how) for version in (0, 1))
+    shifts = judge_shifts(pair, cluster_unit=how["cluster_unit"], seed=seed)
     alphas = (before.coefficients["alpha"].estimate, after.coefficients["alpha"].estimate)
     rows = rows.with_columns(pl.col("repeat") - pl.col("repeat").min().over("rubric_version"))  # each from 0
     new = rows.filter(pl.col("rubric_version") == pair.after)
     newest = pooled(new, pair.axis)
     return Turn(
         pair=pair,
-        family=family,
         versions=(before, after),
         agreement=agreement,
         soft=soft_split(pair),
         shifts=shifts,
         flips=flips_of(pair, rows),
-        citations=shared_steps(rows, steps=steps, cluster_unit=cluster_unit, ci_level=ci_level),
+        citations=shared_steps(rows, steps=steps, **how),
         contested=disagreements(new, newest, most=most),
-        triage=panel_triage(newest, cluster_unit=cluster_unit, ci_level=ci_level),
+        triage=panel_triage(newest, **how),
         decision=decide(agreement, alphas, [each.confidence for each in shifts if each.confidence is not None]),
         made_up=made_up_raters(rows),
-        kind=kind,
+        **of,
     )
 
 
@@ -267,11 +203,7 @@ class JudgesMoved(
     _rows = "turn.shifts", _JUDGE
     _keys: ClassVar = {"judges": "turn.shifts"}
 
-    @property
-    def answer(self) -> str:
-        """How many verdicts of each judge flipped."""
-        counts = [f"{one.n_flipped or 'none'} of {one.n_items} of {one.judge}" for one in self.turn.shifts]
-        return f"Verdicts that flipped: {listed(counts)}."
+    answer = property(sentences.judges_moved)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Share of differing verdicts: between repeats of one version (open), across the versions (filled)."""
@@ -355,15 +287,12 @@ class BeliefsMoved(_OfTurn, caption="Each judge's belief that the run is correct
         """One row a run and judge; all of them."""
         pair, order = self.turn.pair, self.turn.moved_most(len(self.turn.pair.items))
         before, after = pair.beliefs[:, order].reshape(2, -1)
-        moved = {"before": before, "after": after, "flipped": pair.flipped[order].ravel()}
         names = list(product((pair.items[at] for at in order), pair.judges))
         runs = pl.DataFrame(names, schema={"run": pl.String, "judge": pl.String}, orient="row")
-        return native(runs.with_columns(**{name: pl.Series(values) for name, values in moved.items()}), self.kind)
+        moved = pl.DataFrame({"before": before, "after": after, "flipped": pair.flipped[order].ravel()})
+        return native(pl.concat([runs, moved], how="horizontal"), self.kind)
 
-    @property
-    def answer(self) -> str:
-        """What of the change is flips and what is hedging."""
-        return self.turn.split_sentence
+    answer = property(lambda self: self.turn.split_sentence)
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """One panel a judge: its belief that the run is correct, from the old version (open) to the new one (filled).
@@ -414,21 +343,16 @@ class Flipped(_OfTurn, caption="Flips, those first that changed agreement most")
     def table(self) -> Table:
         """One row a flip."""
         turn = self.turn
-        both = [name for version in (turn.before, turn.after) for name in (version, f"{version}, because")]
+        names = [name for version in (turn.before, turn.after) for name in (version, f"{version}, because")]
         rows = [
             {"run": flip.item, "axis": turn.axis, "judge": flip.judge}
-            | {turn.before: _given(flip.before), f"{turn.before}, because": flip.before.rationale}
-            | {turn.after: _given(flip.after), f"{turn.after}, because": flip.after.rationale}
+            | dict(zip(names, [_given(old), old.rationale, _given(new), new.rationale], strict=True))
             for flip in turn.flips[: self.most]
+            for old, new in [(flip.before, flip.after)]
         ]
-        return table_of(rows, turn.kind, columns=("run", "axis", "judge", *both))
+        return table_of(rows, turn.kind, columns=["run", "axis", "judge", *names])
 
-    @property
-    def answer(self) -> str:
-        """How many verdicts flipped, and which of them are listed."""
-        turn = self.turn
-        where = f"{theme.in_words(turn.axis)} from {turn.before} to {turn.after}"
-        return sentences.flips_counted(len(turn.flips), self.most, where)
+    answer = property(sentences.flips_counted)
 
     @property
     def text(self) -> str:
@@ -458,15 +382,8 @@ class Contested(_OfTurn, caption="Contested items, to be read next"):
 
     _flat = ("turn.contested",)
 
-    @property
-    def table(self) -> Table:
-        """One row a split, the two sides next to each other."""
-        return self.turn.contested.table
-
-    @property
-    def answer(self) -> str:
-        """How many items are split, and how many verdicts would need a person."""
-        return f"{self.turn.contested.answer} {self.turn.triage.answer}"
+    table = property(lambda self: self.turn.contested.table)
+    answer = property(lambda self: f"{self.turn.contested.answer} {self.turn.triage.answer}")
 
     def plot(self, ax: theme.Axes | None = None) -> theme.Axes:
         """Runs x judges: the verdicts under the new version on runs that judges are split on; framed, they flipped.

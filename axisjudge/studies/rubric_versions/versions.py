@@ -38,23 +38,14 @@ class RankedOver(StrEnum):
     NO_SPLIT = "these ratings, which name no split"
 
 
-@dataclass(frozen=True)
-class UncomparedRatings:
-    """Ratings that do not enter; `lost` ones stand in the table and count neither way."""
-
-    held_out: int
-    empty_runs: int
-    one_version_only: int
-    lost: int
-
-
 @dataclass(frozen=True, eq=False)
 class Versions:
     """Ratings of one axis under two rubric versions, by the judges and on the runs that both have.
 
     `codes` holds positions in `VERDICTS`, `confidences` and `ranks` (mid-ranks among the judge's own, see `_ranks`)
     have the same shape: versions (before, after) x items x judges x repeats, NaN where nothing came. `clusters` are
-    numbers from 0. `aside` names the judges that read no rubric, `left_out` counts what does not enter;
+    numbers from 0. `aside` names the judges that read no rubric, `left_out` counts what does not enter and, as `lost`,
+    what counts neither way;
     `side` is the side of the split that all ratings are of, if it is one. `occasions` numbers
     the run of each version's repeats, -1 without one, where models were asked both versions in no run together.
     """
@@ -72,7 +63,7 @@ class Versions:
     ranked_over: RankedOver
     same_text: bool
     aside: tuple[str, ...]
-    left_out: UncomparedRatings
+    left_out: Mapping[str, int]
     side: str | None
     occasions: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
@@ -176,12 +167,12 @@ def read_versions(
         ranked_over=ranked_over,
         same_text=texts.n_unique() == 1 and texts.null_count() == 0,
         aside=tuple(open_to_tuning.filter(pl.col("rubric_version").is_null())["rater"].unique().sort()),
-        left_out=UncomparedRatings(
-            held_out=asked.height - open_to_tuning.height,
-            empty_runs=under_both.height - chosen.height,
-            one_version_only=chosen.height - table.height,
-            lost=table.filter(pl.col("status") != "ok").height,
-        ),
+        left_out={
+            "held_out": asked.height - open_to_tuning.height,
+            "empty_runs": under_both.height - chosen.height,
+            "one_version_only": chosen.height - table.height,
+            "lost": table.filter(pl.col("status") != "ok").height,
+        },
         side=table["split"][0] if table["split"].n_unique() == 1 else None,
         occasions=_occasions(table, (before, after)),
     )
@@ -260,60 +251,34 @@ def _ranks(ratings: Given, is_open: pl.Expr, judges: Sequence[str], confidences:
 
 
 @dataclass(frozen=True)
-class PairAgreement(Result):
-    """Soft agreement of two judges on normalised confidences."""
-
-    _keys = ("judges",)
-    _flat = ("soft",)
-
-    judges: tuple[str, str]
-    soft: SoftAgreement
-
-
-@dataclass(frozen=True)
 class VersionAgreement(Result):
     """Agreement under one version, all its repeats one under the other with the task as the unit.
 
-    `coefficients` holds percent, kappa, ac1 and alpha, `soft` soft agreement of each pair of judges; `shares` how
-    common each verdict is.
+    `coefficients` holds percent, kappa, ac1 and alpha, `soft` soft agreement on normalised confidences of each pair of
+    judges, by their names; `shares` how common each verdict is.
     """
 
     version: str
     n_repeats: int
     coefficients: Mapping[str, Agreement]
-    soft: tuple[PairAgreement, ...]
+    soft: Mapping[str, SoftAgreement]
     shares: Mapping[str, float]
 
     @property
     def named(self) -> dict[str, Estimate]:
         """Every coefficient by name; soft agreement of several pairs under the names of both judges."""
-        alone = len(self.soft) == 1
-        soft = {"soft" if alone else f"soft {' / '.join(pair.judges)}": pair.soft for pair in self.soft}
+        soft = {"soft" if len(self.soft) == 1 else f"soft {pair}": value for pair, value in self.soft.items()}
         return {**self.coefficients, **soft}
 
 
-@dataclass(frozen=True)
-class SoftSplit:
-    """Mean change of raw soft agreement on normalised confidences: `total` = `flips` + `hedging`."""
-
-    total: float
-    flips: float
-    hedging: float
-
-
-def version_agreement(pair: Versions, version: int, ci_level: float, cluster_unit: str, seed: int) -> VersionAgreement:
+def version_agreement(
+    pair: Versions, version: int, *, seed: int, cluster_unit: str, ci_level: float
+) -> VersionAgreement:
     """Agreement under the version at place `version` (0: before, 1: after)."""
     codes, clusters = pair.stacked(pair.codes, version)
-    names = coefficient_names(len(pair.judges))
-    values = agreement_coefficients(
-        codes,
-        list(names.values()),
-        categories=list(map(float, range(len(VERDICTS)))),
-        clusters=clusters,
-        cluster_unit=cluster_unit,
-        ci_level=ci_level,
-        rng=seed,
-    )
+    names, categories = coefficient_names(len(pair.judges)), [float(code) for code in range(len(VERDICTS))]
+    how: dict[str, Any] = {"clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    values = agreement_coefficients(codes, list(names.values()), categories=categories, rng=seed, **how)
     # a rank is mapped to [1/2, 1], so that a belief stays on its verdict's side
     held = beliefs(words_of(codes, VERDICTS), (1 + pair.stacked(pair.ranks, version)[0]) / 2)
     given = codes[~np.isnan(codes)]
@@ -321,28 +286,27 @@ def version_agreement(pair: Versions, version: int, ci_level: float, cluster_uni
         version=pair.names[version],
         n_repeats=pair.n_repeats[version],
         coefficients={name: values[key] for name, key in names.items()},
-        soft=tuple(
-            PairAgreement(
-                (pair.judges[one], pair.judges[other]),
-                soft_agreement(held[:, [one, other]], clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level),
-            )
+        soft={
+            f"{pair.judges[one]} / {pair.judges[other]}": soft_agreement(held[:, [one, other]], **how)
             for one, other in combinations(range(len(pair.judges)), 2)
-        ),
+        },
         shares={word: float((given == code).mean()) for code, word in enumerate(VERDICTS)} if given.size else {},
     )
 
 
-def soft_split(pair: Versions) -> SoftSplit:
-    """The change of raw soft agreement, split, over pairs of judges and repeats that both versions have."""
+def soft_split(pair: Versions) -> dict[str, float]:
+    """The mean change of raw soft agreement on normalised confidences, `total` = `flips` + `hedging`.
+
+    Over pairs of judges and repeats that both versions have.
+    """
     words, sure = words_of(pair.codes, VERDICTS), (1 + pair.ranks) / 2
     parts = [
         split_change(*(of[version][:, [one, other], repeat] for version in (0, 1) for of in (words, sure)))
         for one, other in combinations(range(len(pair.judges)), 2)
         for repeat in range(pair.codes.shape[3])
     ]
-    return SoftSplit(
-        *(mean_of(np.stack([getattr(part, name) for part in parts])) for name in ("total", "flips", "hedging"))
-    )
+    names = ("total", "flips", "hedging")
+    return {name: mean_of(np.stack([getattr(part, name) for part in parts])) for name in names}
 
 
 @dataclass(frozen=True)
@@ -449,37 +413,24 @@ def _shift(
 
 
 def flips_of(pair: Versions, rows: pl.DataFrame) -> tuple[Flip, ...]:
-    """Every flip, those first that changed agreement most; then by run and judge. `rows` are the ratings behind it."""
-    given = _judgements(rows)
-    before, after = mean_of_repeats(pair.agreement)
+    """Every flip, those first that changed agreement most; then by run and judge. `rows` are the ratings behind it.
 
-    def judgement(version: int, item: int, judge: int) -> VersionVerdict:
-        verdict = VERDICTS[int(pair.verdicts[version, item, judge])]
-        return given[pair.names[version], pair.items[item], pair.judges[judge], verdict]
-
-    flips = [
-        Flip(
-            item=pair.items[item],
-            judge=pair.judges[judge],
-            before=judgement(0, item, judge),
-            after=judgement(1, item, judge),
-            agreement_change=float(after[item] - before[item]),
-        )
-        for item, judge in np.argwhere(pair.flipped)
-    ]
-    return tuple(sorted(flips, key=lambda flip: (-abs(np.nan_to_num(flip.agreement_change)), flip.item, flip.judge)))
-
-
-def _judgements(rows: pl.DataFrame) -> dict[tuple[str, str, str, str], VersionVerdict]:
-    """The first judgement by version, run, judge and verdict, with the mean confidence of that verdict."""
-    of = rows.filter(pl.col("verdict").is_not_null()).sort("repeat")
-    of = of.group_by("rubric_version", "item_id", "rater", "verdict", maintain_order=True).agg(
-        pl.col("confidence").mean(), pl.col("cited_step_indices", "rationale").first()
-    )
-    return {
-        (version, item, judge, verdict): VersionVerdict(verdict, confidence, tuple(cited or ()), rationale)
-        for version, item, judge, verdict, confidence, cited, rationale in of.iter_rows()
+    Of each verdict the first reason and citation count, and the mean confidence.
+    """
+    key = ("rubric_version", "item_id", "rater", "verdict")
+    asked = rows.filter(pl.col("verdict").is_not_null()).sort("repeat").group_by(key)
+    first = asked.agg(pl.col("confidence").mean(), pl.col("cited_step_indices", "rationale").first())
+    given = {
+        (*which, verdict): VersionVerdict(verdict, sure, tuple(cited or ()), rationale)
+        for *which, verdict, sure, cited, rationale in first.iter_rows()
     }
+    before, after = mean_of_repeats(pair.agreement)
+    words, flips = words_of(pair.verdicts, VERDICTS), []
+    for at, judge in np.argwhere(pair.flipped):
+        item, rater = pair.items[at], pair.judges[judge]
+        was, now = (given[name, item, rater, words[of, at, judge]] for of, name in enumerate(pair.names))
+        flips.append(Flip(item, rater, was, now, agreement_change=float(after[at] - before[at])))
+    return tuple(sorted(flips, key=lambda flip: (-abs(np.nan_to_num(flip.agreement_change)), flip.item, flip.judge)))
 
 
 def _differing(pairs: Sequence[tuple[Floats, Floats]]) -> float:

@@ -50,7 +50,7 @@ def test_figures_are_those_of_the_statistics(progress, found):
     agree = (codes[:, :, 0] == codes[:, :, 1]).mean(axis=(1, 2))
     assert found.agreement.mean == pytest.approx(agree[1] - agree[0])
     assert found.decision.outcome == "progress"
-    assert found.soft.total == pytest.approx(found.soft.flips + found.soft.hedging)
+    assert found.soft["total"] == pytest.approx(found.soft["flips"] + found.soft["hedging"])
 
 
 def test_every_flip_stands_with_both_reasons(progress, found):
@@ -86,7 +86,7 @@ def test_soft_agreement_is_that_of_beliefs_on_the_judge_s_own_mid_ranks(progress
     for version in (0, 1):
         rows = np.concatenate([belief[version, :, :, repeat] for repeat in range(3)])
         expected = soft_agreement(rows, clusters=np.tile(task, 3)).estimate
-        assert found.versions[version].soft[0].soft.estimate == pytest.approx(expected)
+        assert found.versions[version].soft["judge-a / judge-b"].estimate == pytest.approx(expected)
 
 
 def test_labels_by_people_never_enter(progress):
@@ -111,7 +111,7 @@ def test_hedging_alone_moves_soft_agreement_by_hedging_alone():
     codes[1], confidences[1] = codes[0], confidences[0] - 0.2
     turn = compare_versions(table(codes, confidences, task), AXIS, "v1", "v2")
     assert turn.decision.outcome == "hedging only"
-    assert turn.soft.flips == 0
+    assert turn.soft["flips"] == 0
     assert turn.flips == ()
     assert "all of it hedging: no verdict changed" in turn.split_sentence
     moved = {shift.judge: shift.confidence for shift in turn.shifts}
@@ -175,7 +175,7 @@ def test_held_out_ratings_never_enter(progress):
     split = pl.when(held).then(pl.lit("evaluation")).otherwise(pl.lit("calibration"))
     turn = compare_versions(ratings.with_columns(split=split), AXIS, "v1", "v2")
     assert turn.agreement.change.n_clusters == 10
-    assert turn.pair.left_out.held_out == ratings.filter(held).height
+    assert turn.pair.left_out["held_out"] == ratings.filter(held).height
     assert turn.pair.ranked_over is RankedOver.CALIBRATION
     with pytest.raises(InputError, match="all these ratings are of held-out tasks"):
         compare_versions(ratings.with_columns(split=pl.lit("evaluation")), AXIS, "v1", "v2")
@@ -186,7 +186,7 @@ def test_lost_verdicts_count_neither_way_and_are_counted(progress):
     codes = codes.copy()
     codes[1, :5, 0, :] = np.nan
     turn = compare_versions(table(codes, confidences, task), AXIS, "v1", "v2")
-    assert turn.pair.left_out.lost == 15
+    assert turn.pair.left_out["lost"] == 15
     assert turn.agreement.change.n_items == 75
     assert turn.shifts[0].n_items == 75
 
