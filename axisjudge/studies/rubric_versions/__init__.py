@@ -67,7 +67,7 @@ class AgreementByVersion(Part, caption="Agreement under each version"):
     @property
     def table(self) -> Table:
         """One row a version and coefficient, with its interval."""
-        shown = {"estimate": "estimate", "low": "ci_low", "high": "ci_high", "tasks": "n_clusters"}
+        shown = columns("estimate low=ci_low high=ci_high tasks=n_clusters")
         rows = [
             {"axis": self.axis, "version": version.version} | row | {"repeats": version.n_repeats}
             for version in self.versions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -73,11 +73,6 @@ class Versions:
         return self.occasions is not None and max(len({*each} - {-1}) for each in self.occasions) < FEWEST_NULL
 
     @property
-    def names(self) -> tuple[str, str]:
-        """The two versions, the older first."""
-        return self.before, self.after
-
-    @property
     def n_repeats(self) -> tuple[int, int]:
         """How often each version was asked."""
         first, second = (~np.isnan(self.codes).all(axis=(1, 2))).sum(axis=1).tolist()
@@ -140,18 +135,21 @@ def read_versions(
     under_both = reading.filter(pl.col("rubric_version").is_in([before, after]))
     chosen = under_both.filter(~EMPTY_RUN)
     _check(axis, reading, chosen, (before, after))
-    judges = _in_both(chosen, "rater", before, after)
-    if len(judges) < 2:
+    in_both = pl.col("rubric_version").n_unique() == 2
+    of_judges = chosen.filter(in_both.over("rater"))
+    if len(judges := of_judges["rater"].unique().sort().to_list()) < 2:
         cure = "have a second judge, of another family, grade both versions"
         raise TooLittle(where, "agreement needs two judges that rated both versions", judges, cure)
-    of_judges = chosen.filter(pl.col("rater").is_in(judges))
-    items = _in_both(of_judges, "item_id", before, after)
-    if not items:
+    table = of_judges.filter(in_both.over("item_id")).sort("item_id", "rater", "rubric_version", "repeat")
+    if table.is_empty():
         raise TooLittle(where, f"no run was judged under {before} and {after}", cure="judge the same runs")
-    table = of_judges.filter(pl.col("item_id").is_in(items)).sort("item_id", "rater", "rubric_version", "repeat")
     panel = table.select("family", "rater").sort("family", "rater").unique("rater", keep="first", maintain_order=True)
-    cubes, clusters = _cubes(table, items, panel["rater"].to_list(), (before, after))
-    ranks, ranked_over = _ranks(ratings, is_open, panel["rater"].to_list(), cubes["confidence"])
+    runs = table.unique("item_id", keep="first").sort("item_id")
+    sides = {"rubric_version": (before, after), "item_id": runs["item_id"].to_list(), "rater": panel["rater"].to_list()}
+    sides["repeat"] = table["repeat"].unique().sort().to_list()
+    codes = table["verdict"].replace_strict(list(VERDICTS), list(range(len(VERDICTS))), return_dtype=pl.Int64)
+    given = table.select(pl.when(pl.col("verdict").is_not_null()).then("confidence"))["confidence"]
+    ranks, ranked_over = _ranks(ratings, is_open, sides["rater"], confidences := cube(table, sides, given))
     texts = table.group_by("rubric_version").agg(pl.col("rubric_sha256").first())["rubric_sha256"]
     pair = Versions(
         axis=axis,
@@ -159,10 +157,10 @@ def read_versions(
         after=after,
         judges=tuple(panel["rater"]),
         families=tuple(panel["family"]),
-        items=tuple(items),
-        clusters=clusters,
-        codes=cubes["code"],
-        confidences=cubes["confidence"],
+        items=tuple(runs["item_id"]),
+        clusters=np.unique(runs["cluster_id"].to_numpy(), return_inverse=True)[1].astype(np.intp),
+        codes=cube(table, sides, codes),
+        confidences=confidences,
         ranks=ranks,
         ranked_over=ranked_over,
         same_text=texts.n_unique() == 1 and texts.null_count() == 0,
@@ -216,26 +214,6 @@ def _check(axis: str, reading: pl.DataFrame, chosen: pl.DataFrame, versions: tup
     once(chosen, "item_id", "rater", "rubric_version", "repeat", rule=rule, where=where, cure=cure)
 
 
-def _in_both(table: pl.DataFrame, column: str, before: str, after: str) -> list[str]:
-    """Values of a column that occur under both versions, sorted."""
-    of = [set(table.filter(pl.col("rubric_version") == version)[column]) for version in (before, after)]
-    return sorted(of[0] & of[1])
-
-
-def _cubes(
-    table: pl.DataFrame, items: Sequence[str], judges: Sequence[str], versions: tuple[str, str]
-) -> tuple[dict[str, Floats], NDArray[np.intp]]:
-    """Codes and confidences as versions x items x judges x repeats, and the items' clusters."""
-    repeats = table["repeat"].unique().sort().to_list()
-    sides = {"rubric_version": versions, "item_id": items, "rater": judges, "repeat": repeats}
-    given = table.select(pl.when(pl.col("verdict").is_not_null()).then("confidence"))["confidence"]
-    codes = table["verdict"].replace_strict(list(VERDICTS), list(range(len(VERDICTS))), return_dtype=pl.Int64)
-    cubes = {"code": cube(table, sides, codes), "confidence": cube(table, sides, given)}
-    first = table.unique("item_id", keep="first").sort("item_id")
-    clusters = np.unique(first["cluster_id"].to_numpy(), return_inverse=True)[1].astype(np.intp)
-    return cubes, clusters
-
-
 def _ranks(ratings: Given, is_open: pl.Expr, judges: Sequence[str], confidences: Floats) -> tuple[Floats, RankedOver]:
     """Each judge's confidences as mid-ranks among its own under all rubric versions and axes of the calibration side.
 
@@ -283,7 +261,7 @@ def version_agreement(
     held = beliefs(words_of(codes, VERDICTS), (1 + pair.stacked(pair.ranks, version)[0]) / 2)
     given = codes[~np.isnan(codes)]
     return VersionAgreement(
-        version=pair.names[version],
+        version=(pair.before, pair.after)[version],
         n_repeats=pair.n_repeats[version],
         coefficients={name: values[key] for name, key in names.items()},
         soft={
@@ -364,45 +342,33 @@ class JudgeShift(Result):
     confidence: Moved | None
     matrix: tuple[tuple[int, ...], ...]
 
-    @property
-    def n_items(self) -> int:
-        """Runs with a verdict under both versions."""
-        return sum(map(sum, self.matrix))
-
-    @property
-    def n_flipped(self) -> int:
-        """Runs on which the verdict changed."""
-        return sum(self.directions.values())
+    n_items = property(lambda self: sum(map(sum, self.matrix)))
+    n_flipped = property(lambda self: sum(self.directions.values()))
 
 
 def judge_shifts(pair: Versions, *, cluster_unit: str, seed: int) -> tuple[JudgeShift, ...]:
     """How each judge's verdicts and confidences changed."""
     stayed = pair.verdicts[0] == pair.verdicts[1]
-    tested: dict[int, Moved] = {}
-    for judge in range(len(pair.judges)):
-        sure = np.where(stayed[:, judge, None], pair.confidences[:, :, judge], math.nan)
-        if not np.isnan(sure).all(axis=(1, 2)).any():
-            tested[judge] = moved(sure, pair.clusters, cluster_unit=cluster_unit, occasions=pair.occasions, seed=seed)
-    corrected = dict(zip(tested, adjusted(list(tested.values())), strict=True))
-    return tuple(_shift(pair, judge, stayed[:, judge], corrected.get(judge)) for judge in range(len(pair.judges)))
+    sure = np.where(stayed[..., None], pair.confidences, math.nan)
+    known = [judge for judge in range(len(pair.judges)) if not np.isnan(sure[:, :, judge]).all(axis=(1, 2)).any()]
+    how: dict[str, Any] = {"cluster_unit": cluster_unit, "occasions": pair.occasions, "seed": seed}
+    tested = adjusted([moved(sure[:, :, judge], pair.clusters, **how) for judge in known])
+    confidences = dict(zip(known, tested, strict=True))
+    return tuple(_shift(pair, judge, stayed[:, judge], confidences.get(judge)) for judge in range(len(pair.judges)))
 
 
-def _shift(
-    pair: Versions, judge: int, stayed: np.ndarray[Any, np.dtype[np.bool_]], confidence: Moved | None
-) -> JudgeShift:
+def _shift(pair: Versions, judge: int, stayed: NDArray[np.bool_], confidence: Moved | None) -> JudgeShift:
     given = pair.verdicts[:, :, judge]
-    first, second = given[:, ~np.isnan(given).any(axis=0)].astype(int)
+    both = given[:, ~np.isnan(given).any(axis=0)].astype(int)
     matrix = np.zeros((len(VERDICTS), len(VERDICTS)), dtype=int)
-    np.add.at(matrix, (first, second), 1)
-    ways = {
-        f"{VERDICTS[one]} → {VERDICTS[two]}": int(n) for (one, two), n in np.ndenumerate(matrix) if one != two and n
-    }
+    np.add.at(matrix, tuple(both), 1)
+    flips = {(VERDICTS[one], VERDICTS[two]): int(n) for (one, two), n in np.ndenumerate(matrix) if one != two and n}
     before, after = pair.codes[:, :, judge]
     return JudgeShift(
         judge=pair.judges[judge],
         family=pair.families[judge],
-        directions=dict(sorted(ways.items())),
-        turnover=_differing(list(product(before.T, after.T))),
+        directions={" → ".join(ways): n for ways, n in sorted(flips.items())},
+        turnover=_differing(product(before.T, after.T)),
         noise=_differing([*combinations(before.T, 2), *combinations(after.T, 2)]),
         n_stayed=int(stayed.sum()),
         confidence_before=mean_of(pair.confidences[0, stayed, judge]),
@@ -428,15 +394,11 @@ def flips_of(pair: Versions, rows: pl.DataFrame) -> tuple[Flip, ...]:
     words, flips = words_of(pair.verdicts, VERDICTS), []
     for at, judge in np.argwhere(pair.flipped):
         item, rater = pair.items[at], pair.judges[judge]
-        was, now = (given[name, item, rater, words[of, at, judge]] for of, name in enumerate(pair.names))
+        was, now = (given[name, item, rater, words[of, at, judge]] for of, name in enumerate((pair.before, pair.after)))
         flips.append(Flip(item, rater, was, now, agreement_change=float(after[at] - before[at])))
     return tuple(sorted(flips, key=lambda flip: (-abs(np.nan_to_num(flip.agreement_change)), flip.item, flip.judge)))
 
 
-def _differing(pairs: Sequence[tuple[Floats, Floats]]) -> float:
+def _differing(pairs: Iterable[tuple[Floats, Floats]]) -> float:
     """Share of differing verdicts over pairs of runs of the whole set; NaN without one."""
-    differing = given = 0
-    for first, second in pairs:
-        both = ~np.isnan(first) & ~np.isnan(second)
-        differing, given = differing + int((first[both] != second[both]).sum()), given + int(both.sum())
-    return differing / given if given else math.nan
+    return mean_of(np.array([np.where(np.isnan(one + other), math.nan, one != other) for one, other in pairs]))
