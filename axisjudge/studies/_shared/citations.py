@@ -18,6 +18,7 @@ from axisjudge.ratings.edge import BY_JUDGE, VERDICT_ON_RUN, as_ratings, once
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import FAILED, Estimate, IntervalTerms
 from axisjudge.stats.repeats import (
+    FEWEST_ITEMS,
     CitationOverlap,
     VarianceComponents,
     citation_overlap,
@@ -364,12 +365,16 @@ class NoVariance(StrEnum):
 
 @dataclass(frozen=True)
 class QuestionVariance(Result):
-    """Variance components on one question over the judges that were asked several times; None where there is none."""
+    """Variance components on one question over the judges that were asked several times; None where there is none.
+
+    `seldom` are judges that decide on so few items that too few would be left of which all judges decided.
+    """
 
     question: str
     judges: tuple[str, ...]
     components: VarianceComponents | None
     refusal: NoVariance
+    seldom: tuple[str, ...] = ()
 
 
 def by_question(table: pl.DataFrame) -> list[pl.DataFrame]:
@@ -379,7 +384,10 @@ def by_question(table: pl.DataFrame) -> list[pl.DataFrame]:
 def question_variance(asked: pl.DataFrame) -> QuestionVariance:
     question = asked["question"][0]
     judges = [mine for mine in asked.sort("family", "rater").partition_by("rater") if mine["repeat"].n_unique() > 1]
+    every = [mine["rater"][0] for mine in judges]
+    judges = _deciding(judges)
     names = tuple(mine["rater"][0] for mine in judges)
+    seldom = tuple(name for name in every if name not in names)
     if len(judges) < 2:
         return QuestionVariance(question, names, None, NoVariance.ONE_JUDGE)
     repeats = sorted(set.intersection(*(set(mine["repeat"]) for mine in judges)))
@@ -392,7 +400,18 @@ def question_variance(asked: pl.DataFrame) -> QuestionVariance:
     task_of = dict(asked.select("trajectory_id", "cluster_id").iter_rows())
     tasks, when = [task_of[run] for run in runs], _occasions(judges, repeats)
     components = variance_components(verdicts, occasions=when, tasks=tasks)
-    return QuestionVariance(question, names, components, NoVariance.NONE)
+    return QuestionVariance(question, names, components, NoVariance.NONE, seldom)
+
+
+def _deciding(judges: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The judges, without those that decide seldomest as long as all decide on too few items together."""
+    kept = list(judges)
+    decided = pl.col("verdict").is_in([*FAILED]).fill_null(value=False).all()
+    of = {id(mine): {*mine.group_by("trajectory_id").agg(decided).filter("verdict")["trajectory_id"]} for mine in kept}
+    while len(kept) > 2 and len(set.intersection(*(of[id(mine)] for mine in kept))) < FEWEST_ITEMS:
+        seldomest = min(kept, key=lambda mine: len(of[id(mine)]))
+        kept = [mine for mine in kept if mine is not seldomest]
+    return kept
 
 
 def _occasions(judges: Sequence[pl.DataFrame], repeats: Sequence[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -85,14 +85,14 @@ def flips_by_sureness(judge: str, unsure: tuple[int, int], sure: tuple[int, int]
     )
 
 
-def variance(question: str, judges: Sequence[str], components: VarianceComponents) -> str:
+def variance(of: citations.QuestionVariance, components: VarianceComponents) -> str:
     """Where the variance of verdicts comes from."""
     n_repeats = components.n_repeats * components.n_occasions
     counted = ((components.n_items, "run"), (components.n_judges, "judge"), (n_repeats, "repeat"))
     sample = ", ".join(many(count, noun) for count, noun in counted)
     if math.isnan(components.item):
-        return f"{question}: no variance components, because {components.reason}."
-    biases = listed([f"{bias:+z.3f} ({judge})" for judge, bias in zip(judges, components.bias, strict=True)])
+        return f"{of.question}: no variance components, because {components.reason}."
+    biases = listed([f"{bias:+z.3f} ({judge})" for judge, bias in zip(of.judges, components.bias, strict=True)])
     of_tasks = not math.isnan(components.task)
     parts = {
         "lies between tasks": components.task,
@@ -110,10 +110,15 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     few = many(components.n_judges, "judge")
     fixed = f" With {few} the variance between judges cannot be estimated; {lie} {biases}."
     left = f"; {many(components.n_missing, 'run')} that lack a verdict left out" if components.n_missing else ""
+    left += (
+        f"; without {listed(of.seldom)}, which {'decides' if len(of.seldom) == 1 else 'decide'} on too few"
+        if of.seldom
+        else ""
+    )
     by_judge = fixed if math.isnan(components.judge) else ""
     when = f" Repeats of {many(components.n_occasions, 'occasion')} do not show how far other days differ."
     days = when if math.isnan(components.occasion) else ""
-    return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}{days}"
+    return f"{of.question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}{days}"
 
 
 def published(of: PublishedRepeat) -> str:
@@ -235,7 +240,7 @@ class AskedAgain(Part, name="repeats", caption="Each judge asked again"):
         return (
             *(sentence for mine in again for sentence in _sentences(mine)),
             *([ASKED_ONCE.format(judges=listed(once))] if once else []),
-            *(variance(each.question, each.judges, each.components) for each in variances if each.components),
+            *(variance(each, each.components) for each in variances if each.components),
         )
 
 
