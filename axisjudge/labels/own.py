@@ -104,11 +104,11 @@ def under_headings(path: Path, rows: list[list[str]]) -> tuple[dict[str, list[st
     above: list[str] = []
     while len(rows) > 1 and _is_above(rows[0], rows[1:]):
         above.append(" ".join(filter(None, map(str.strip, rows.pop(0)))))
-    names, number, notes = [name.strip() for name in rows.pop(0)], 2 + len(above), []
+    names, number, notes = [" ".join(name.split()) for name in rows.pop(0)], 2 + len(above), []
     if titles := " / ".join(filter(None, above)):
         notes.append(f"above the headings: {titles[:60]!r}")
     while rows and _are_headings(rows[0], rows[1:], names):
-        row = [cell.strip() for cell in rows.pop(0)]
+        row = [" ".join(cell.split()) for cell in rows.pop(0)]
         if not all(names) or len({*names}) < len(names):
             over: Iterator[str] = itertools.accumulate(names, lambda before, name: name or before)
             names = [" ".join(filter(None, pair)) for pair in zip(over, row, strict=True)]

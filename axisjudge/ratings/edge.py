@@ -289,11 +289,11 @@ PASSING = words_in("pass passed passing correct right good ok okay success succe
     "valid accept accepted acceptable approve approved satisfied resolved chosen checked"
 )
 FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
-    "unacceptable unsatisfied unresolved not_ok unchecked"
+    "unacceptable unsatisfied unresolved unchecked"
 )
 #: Words whose meaning hangs on the question; without a word of the user's, the first are taken as passing.
-AFFIRMING = words_in("yes true 1 y t sí si oui ja sim да 是 はい")
-DENYING = words_in("no false 0 n f non nein não nee нет 否 いいえ")
+AFFIRMING = words_in("yes true 1 y t sí si oui ja sim да 是 はい ✓ ✔ ✅ ☑")
+DENYING = words_in("no false 0 n f non nein não nee нет 否 いいえ ✗ ✘ ❌ ☒")
 
 
 def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
@@ -314,8 +314,9 @@ def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
 
 
 def side(text: str) -> str:
-    """``pass`` or ``fail``, or nothing for a word of no side."""
-    return "pass" if text in PASSING | AFFIRMING else "fail" if text in FAILING | DENYING else ""
+    """``pass`` or ``fail`` (``not ok``, too), or nothing for a word of no side."""
+    denied = text[4:] if text[:4] in ("not ", "not_") else ""
+    return "pass" if text in PASSING | AFFIRMING else "fail" if text in FAILING | DENYING or denied in PASSING else ""
 
 
 #: What stands before the letter or number of an answer in a choice between answers.
@@ -344,10 +345,9 @@ def same_choices(own: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     pairs = {each: by_choice.get(bare(each), "") for each in words}
     if graded := any(">" in each for each in words):
         pairs = {each: of for each, of in pairs.items() if of or bare(each) != "tie"}
-    once = all(pairs.values()) and (graded or len({*pairs.values()}) == len(words))
-    if len(by_choice) < len(others) or not once or {*words} & {*others} == {*words}:
-        return {}
-    return pairs if len({*by_choice} & {"a", "b", "1", "2", "left", "right", "pass", "fail"}) > 1 else {}
+    once = all(pairs.values()) and (graded or len({*pairs.values()}) == len(words)) and len(by_choice) == len(others)
+    known = once and not {*words} <= {*others}
+    return pairs if known and len({*by_choice} & {"a", "b", "1", "2", "left", "right", "pass", "fail"}) > 1 else {}
 
 
 def of_unlike_scales(own: Iterable[str], theirs: Iterable[str]) -> bool:
