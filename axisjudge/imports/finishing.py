@@ -150,6 +150,13 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
         for one in judged.filter(pl.col("scale").is_not_null()).unique(["question", "scale"]).iter_rows(named=True):
             stated[one["question"]].add(checked_scale(position_of(one), one["scale"]))
     scales, notes = {}, []
+    open_to = (question for question in used if not options.scale_of(question) and len(stated[question]) != 1)
+    if coded := {question: codes for question in open_to if (codes := codes_of_none(used[question]))}:
+        codes = [*dict.fromkeys(code for of in coded.values() for code in of)]
+        ways = [WayOut(each_by("--missing", codes), "if they are no answers")]
+        as_they_stand = each_by("--scale", (f"{question}=nominal" for question in coded))
+        ways.append(WayOut(as_they_stand, "to take every word as it stands"))
+        raise InputError(", ".join(coded), f"holds {', '.join(codes)} beside numbers up to 10", ways=ways)
     for question, answers in used.items():
         if several := [each for each in answers if _SEVERAL.fullmatch(each)]:
             cure = "write them as rows or columns of their own first"
@@ -158,10 +165,6 @@ def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str
         if scale is None and not answers:
             scale = "nominal"
         elif scale is None:
-            if codes := codes_of_none(answers):
-                ways = [WayOut(each_by("--missing", codes), "if they are no answers")]
-                ways.append(WayOut(("--scale", f"{question}=nominal"), "to take every word as it stands"))
-                raise InputError(question, f"holds {', '.join(codes)} beside numbers up to 10", ways=ways)
             scale = recognised_scale(question, answers)
             notes.append(_recognised(question, scale, [*answers]))
         elif scale == "nominal":

@@ -104,7 +104,10 @@ def rows_in_lists(content: Any) -> list[dict[str, Any]]:
     rows = next((each for each in lists if isinstance(each, list) and each and all(map(_is_list, each))), [])
     if not rows:
         return []
-    beside = [each for each in lists if each is not rows and isinstance(each, list) and len(each) == len(rows[0])]
+    others = [each for each in lists if each is not rows and isinstance(each, list)]
+    beside = [each for each in others if len(each) == len(rows[0])]
+    if not beside and any(len(each) == len(rows) for each in others):  # a column of pairs among other columns
+        return []
     heads, rows = (beside[0], rows) if beside else (rows[0], rows[1:])
     names: list[Any] = [each.get("name") if isinstance(each, Mapping) else each for each in heads]
     named = len(names) > 1 and all(isinstance(each, str) for each in names) and len({*names}) == len(names)

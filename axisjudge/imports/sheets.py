@@ -570,14 +570,16 @@ def _excel(path: Path) -> ReadTable:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, columns in filled.items():
         alike.setdefault(tuple(columns), []).append(name)
+    left: list[str] = []
     if len(alike) > 1:
-        best = max(
-            alike.values(),
-            key=lambda names: (
-                bool(recognise(texts(filled[names[0]])).of("verdict")),
-                sum(len(next(iter(filled[name].values()))) for name in names),
-            ),
-        )
+        rows = {names[0]: sum(len(next(iter(filled[name].values()))) for name in names) for names in alike.values()}
+        rated = [names for names in alike.values() if recognise(texts(filled[names[0]])).of("verdict")]
+        best, *rest = sorted(rated or alike.values(), key=lambda names: -rows[names[0]])
+        # the others hold sums over its rows
+        if len(best) == 1 and rated and all(rows[names[0]] * _CLEARLY < rows[best[0]] for names in rest):
+            left = [name for name in filled if name not in best]
+            filled = {name: filled[name] for name in best}
+    if len(alike) > 1 and not left:
         each = "p.read_excel(f, sheet_name=n, infer_schema_length=0).with_columns(sheet=p.lit(n))"
         code = f"import polars as p; f = {str(path)!r}; p.concat([{each} for n in {best!r}])"
         out = re.sub(r"\W+", "_", best[0]) + ".csv"
@@ -586,7 +588,8 @@ def _excel(path: Path) -> ReadTable:
     first, *others = filled.values()
     whole = {head: [cell for columns in filled.values() for cell in columns[head]] for head in first}
     if not others:
-        return ReadTable(whole, tuple(note for name in filled for note in read[name][1]))
+        of_left = [f"rows are those of the sheet {next(iter(filled))}; not read: {', '.join(left)}"] * bool(left)
+        return ReadTable(whole, (*of_left, *(note for name in filled for note in read[name][1])))
     whole["sheet"] = [name for name, columns in filled.items() for _ in next(iter(columns.values()))]
     notes = dict.fromkeys(note for name in filled for note in read[name][1])
     return ReadTable(whole, (f"sheets {', '.join(filled)} are read one below the other", *notes))
