@@ -7,7 +7,7 @@ _TOKENS = {
     "anthropic": ("claude",),
     "openai": ("gpt", "chatgpt", "codex", "o1", "o3", "o4"),
     "google": ("gemini", "gemma"),
-    "meta": ("llama",),
+    "meta": ("llama", "codellama"),
     "qwen": ("qwen", "qwq"),
     "deepseek": ("deepseek",),
     "moonshot": ("kimi",),

@@ -66,7 +66,7 @@ _FAILURE = (
 )
 #: Words of a name that say nothing of what was asked.
 _OF_FORM = words_in(
-    "ground as by of the is final parsed raw ratings scores quality class choice word id text response"
+    "ground as by of the is final parsed raw ratings scores quality class choice word id text response coder hf"
 ) | (
     words_in("output completion generation reply majority mean average median consensus rater eval evaluation")
     | words_in("mini nano opus sonnet haiku flash pro turbo instruct chat base large small plus preview it thinking")
@@ -340,10 +340,10 @@ def _says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> boo
 def about(name: str) -> frozenset[str]:
     """What a column's name says that it is of, and not who said it or in which form.
 
-    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2")), about("gpt-4o")
+    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2")), about("CodeLlama-7b-hf")
     (['toxic'], ['a'], [], frozenset())
     """
-    every = {each for each in tokens(name) if len(each) > 1 and not _VERSION.fullmatch(each)}
+    every = {each for each in tokens(name.replace("CodeL", "codel")) if len(each) > 1 and not _VERSION.fullmatch(each)}
     own = {each for each in every if not who(each)} - {*NAMES["verdict"]} - _OF_FORM - _CORRECT
     letters = re.findall(rf"{_OF_ANSWER}([a-e]|\d)(?![a-z0-9])", name.casefold())
     return frozenset(own | {*letters} | ({"correct"} if every & _CORRECT else set()))

@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from axisjudge.checks import InputError, WayOut
-from axisjudge.imports.cells import Layout, agreeing, each_by, of_people, pass_rules, unlike
+from axisjudge.imports.cells import Layout, about, agreeing, each_by, of_people, pass_rules, unlike
 from axisjudge.imports.judgement import DRAW, ImportOptions
 from axisjudge.imports.recognise import (
     ANSWERED,
@@ -30,6 +30,7 @@ from axisjudge.imports.recognise import (
     NAMES,
     OF_OTHERS,
     OF_ROWS,
+    REAL,
     SETTINGS,
     SUMMED_UP,
     TEXTS,
@@ -49,6 +50,7 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
+from axisjudge.imports.recognise import alike as alike_cells
 from axisjudge.ratings.edge import alike, words_in
 from axisjudge.ratings.scales import plain
 from axisjudge.verdict import RaterKind
@@ -221,6 +223,32 @@ def pairs_alike(known: Recognised, names: Iterable[str]) -> list[tuple[str, str]
         pair for pair in named if (who(pair[0]), who(pair[1])) in (("judge", "people"), ("judge", ""), ("", "people"))
     ]
     return (told or named)[:4] if len({*chain(*named)}) <= _MOST_ALIKE else []
+
+
+def real_beside(names: Iterable[str]) -> list[str]:
+    """Those that are named as another is but for such a word (``score_real`` beside ``score``)."""
+    bare = {name: tokens(name) - REAL for name in names}
+    return [name for name, rest in bare.items() if rest < tokens(name) and rest in map(tokens, bare)]
+
+
+def of_questions(known: Recognised, people: Sequence[str], others: Sequence[str]) -> list[WayOut]:
+    """Options that compare by question, where names of `people` tell several: who among `others` answered each.
+
+    A column that no people's name tells apart answers the question of which its name has most (``accuracy gpt-4.1``).
+    """
+    subjects = {name: about(name) | {each for each in tokens(name) if len(each) == 1} for name in (*people, *others)}
+    subjects = {name: frozenset(each for each in of if not each.isdigit()) - REAL for name, of in subjects.items()}
+    asked: dict[frozenset[str], list[str]] = {}
+    for name in [name for name in people if not tokens(name) & SUMMED_UP] or people:
+        asked.setdefault(subjects[name], []).append(name)
+    ways = []
+    for subject, theirs in asked.items() if len(asked) > 1 else ():
+        named = [of for of in others if subject <= subjects[of]]
+        named = [of for of in named if not any(subject < more <= subjects[of] for more in asked)]
+        if named := [of for of in named if any(alike_cells(known.columns[of], known.columns[one]) for one in theirs)]:
+            options = (*each_by("--judge", named), *each_by("--human", theirs))
+            ways.append(WayOut(options, f"only {', '.join(theirs)}"))
+    return ways if len(ways) > 1 else []
 
 
 def _are_scores(column: KnownColumn) -> bool:

@@ -124,6 +124,8 @@ OF_PEOPLE = words_in("worker workerid username person human crowd expert partici
 LABEL_WORDS = words_in("label labels target expected reference actual annotation correct oracle")
 #: Such a word among others that name answers says what is true of a row, which no judge said.
 TRUTH = words_in("true truth gt gold golden groundtruth expected reference oracle")
+#: Such a word more than another column's name (``score_real`` beside ``score``) says that the other was predicted.
+REAL = words_in("real actual true truth gold")
 _OF_TEXTS, _SCORES = words_in("expected reference"), words_in("score rating grade")
 _VERDICT = frozenset({*NAMES["verdict"]}) | words_in("labels quality correctness class outcome choice")
 #: Names of what rows are numbered by.

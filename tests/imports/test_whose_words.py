@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from imports.test_never_wrong import drawn, noisy, written
+from imports.test_strangers import workbook
 
 from axisjudge.checks import InputError
 from axisjudge.imports import ImportOptions, import_ratings
@@ -247,3 +248,87 @@ def test_the_status_of_an_assignment_is_no_question_that_people_answered(tmp_pat
     heads = ("HITId", "WorkerId", "AssignmentStatus", "Answer.quality")
     path = written(tmp_path / "t.csv", dict(zip(heads, zip(*rows, strict=True), strict=True)))
     assert {*taken(path, refused(imported, path)[0])["question"]} == {"Answer.quality"}
+
+
+def test_a_check_mark_is_a_yes_and_not_ok_fails(tmp_path):
+    marks, words = {"pass": "✓", "fail": "✗"}, {"pass": "acceptable", "fail": "not acceptable"}
+    rows = {"item": IDS, "judge": [each[0].replace("p", "Y").replace("f", "N") for each in JUDGE]}
+    for of in (marks, words):
+        path = written(tmp_path / f"{len(of['fail'])}.csv", {**rows, "human": [of[each] for each in ONE]})
+        (of_judge,) = check(path).read.judges
+        caught = sum(a == b == "fail" for a, b in zip(JUDGE, ONE, strict=True)) / ONE.count("fail")
+        assert of_judge.measures["sensitivity"].estimate == pytest.approx(caught)
+
+
+def test_unnamed_columns_beside_a_judge_may_be_those_who_differed(tmp_path):
+    own = {"Rev 1 (Sam)": ONE, "Rev 2 (Noor)": OTHER}
+    path = written(tmp_path / "t.csv", {"item": IDS, "LLM judge\nPass?": JUDGE, **own, "Final (adjudicated)": DECIDED})
+    ways = refused(check, path)
+    assert [told(way)["human"] for way in ways] == [["Final (adjudicated)"], [*own]]
+    assert {tuple(told(way)["judge"]) for way in ways} == {("LLM judge Pass?",)}  # as one line can name it
+    assert check(path, judges=told(ways[0])["judge"], human=told(ways[0])["human"]).read.votes.n_items == 80
+
+
+def test_which_of_three_unnamed_raters_is_the_judge_is_asked(tmp_path):
+    path = written(tmp_path / "t.csv", {"item": IDS, "r1": ONE, "r2": OTHER, "r3": JUDGE})
+    assert [told(way)["judge"] for way in refused(check, path)] == [["r1"], ["r2"], ["r3"], ["none"]]
+
+
+def test_a_text_that_was_expected_is_no_persons_word_for_a_judges_score(tmp_path):
+    scores = {"scores.Factuality": [0.6, 1, 0, 1] * 20, "scores.Human correctness": [1, 1, 0, 1] * 20}
+    path = written(tmp_path / "t.csv", {"item": IDS, "expected": ["see the manual"] * 80, **scores})
+    for way in refused(check, path):
+        judges, people = told(way)["judge"], told(way)["human"]
+        assert check(path, judges=judges, human=people).read.roles.people == ("scores.Human correctness",)
+
+
+def test_raters_of_several_questions_are_compared_question_by_question(tmp_path):
+    grades = {f"{of} {by}": [1, 2, 3, 4, 5, 1, 2, 3] * 10 for of in ("tone", "facts") for by in ("gpt-4.1", "human1")}
+    grades |= {f"{of} {by}": [2, 2, 3, 4, 5, 1, 1, 3] * 10 for of in ("tone", "facts") for by in ("mistral", "human2")}
+    by_name = [told(way) for way in refused(check, written(tmp_path / "t.csv", {"item": IDS, **grades}))]
+    assert by_name == [
+        {"judge": [f"{of} gpt-4.1", f"{of} mistral"], "human": [f"{of} human1", f"{of} human2"]}
+        for of in ("tone", "facts")
+    ]
+    notes = {
+        f"note_{n}{of}": grades[f"tone {by}"] for n in ("I", "V") for of, by in (("_real", "human1"), ("", "human2"))
+    }
+    beside = [told(way) for way in refused(check, written(tmp_path / "u.csv", {"item": IDS, **notes}))]
+    assert beside == [{"judge": [f"note_{n}"], "human": [f"note_{n}_real"]} for n in ("I", "V")]
+
+
+def test_an_empty_column_of_people_is_said_and_nobody_else_taken_for_them(tmp_path):
+    rows = {"item": IDS, "jury_verdict": JUDGE, "sys_label": JUDGE, "human_verdict": [""] * 80}
+    with pytest.raises(InputError, match="human_verdict") as error:
+        check(written(tmp_path / "t.csv", rows))
+    assert not any("--human" in way.options for way in error.value.ways)
+
+
+def test_a_columns_pairs_are_no_rows_under_headings(tmp_path):
+    rows = {"pair": [["q", f"d{n}"] for n in range(80)], "human_score": [0, 1, 2, 3] * 20, "gpt-4o": [0, 1, 2, 2] * 20}
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert check(path).read.votes.n_items == 80
+
+
+def test_the_one_sheet_of_ratings_is_read_and_the_sums_beside_it_are_said(tmp_path):
+    ratings = [["item", "gpt-4o", "human"], *map(list, zip(IDS, JUDGE, ONE, strict=True))]
+    workbook(tmp_path / "t.xlsx", {"Sums": [["share", "n"], ["0.5", "80"]], "Pairs": ratings})
+    read = check(tmp_path / "t.xlsx").read
+    assert read.votes.n_items == 80
+    assert any("Pairs" in note and "Sums" in note for note in read.notes)
+
+
+@pytest.mark.parametrize(("words", "n_ways"), [(("safe", "unsafe"), 1), (("blue", "red"), 2)])
+def test_a_score_beside_two_words_of_no_side_says_which_word_passes(tmp_path, words, n_ways):
+    people = [words[each == "fail"] for each in ONE]
+    scores = [0.1 if each == "pass" else 0.9 for each in JUDGE]
+    path = written(tmp_path / "t.csv", {"item": IDS, "p_unsafe": scores, "human_label": people})
+    ways = [dict(zip(way.options[::2], way.options[1::2], strict=True)) for way in refused(check, path)]
+    assert len(ways) == n_ways
+    means = {"p_unsafe:pass": words[0], "p_unsafe:fail": words[1]}
+    assert f"p_unsafe:pass={words[0]}" in {way["--words"] for way in ways}
+    (judge,) = check(path, judges="p_unsafe", pass_if=ways[0]["--pass-if"], means=means).read.judges
+    assert judge.measures["agreement"].estimate == pytest.approx(
+        sum(a == b for a, b in zip(JUDGE, ONE, strict=True)) / 80
+    )

@@ -19,6 +19,7 @@ from axisjudge.imports.cells import (
     beside,
     chooses,
     each_by,
+    of_bad,
     only_beside,
     pass_rules,
     refuse_turned,
@@ -62,6 +63,8 @@ from axisjudge.studies._shared.frames import Floats
 ROW = "axisjudge row"
 #: What stands for judges where people alone are compared.
 NOBODY = ("none",)
+#: Of more raters that no name tells apart it is not asked which one is the judge.
+_MOST_ASKED = 5
 
 
 @dataclass(frozen=True)
@@ -362,8 +365,7 @@ def wide_raters(
         rule = f"{made[0]} says what people say wherever they agree, or is named so: it may be made of their words"
         way = WayOut(("--judge", made[0], *each_by("--human", theirs)), "if it is a judge")
         raise InputError("--judge", rule, ways=[way])
-    ours = tuple(name for name in ours if name not in made)
-    for judge in ours:
+    for judge in (ours := tuple(name for name in ours if name not in made)):
         if same := next((person for person in theirs if same_in_every_row(known.frame, judge, person)), ""):
             rule = f"{judge} says the same as {same} in every row, so that one may be made from the other"
             both = WayOut(("--judge", judge, "--human", same), "if two raters said it, name both")
@@ -373,23 +375,24 @@ def wide_raters(
 
 def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Sequence[str]) -> tuple[str, ...]:
     people = [name for name in free if who(name) == "people" or items.in_record_of(known, name)]
-    people = [name for name in people if name not in judges]
+    people = [name for name in people or items.real_beside(free) if name not in judges]
     people = [name for name in people if "target" not in tokens(name) or name.replace("target", "source") not in free]
     people = [name for name in people if known.columns[name].distinct > 1 or last_part(name) not in NAMES["rater"]]
     between = [name for name in decided(free) if name not in judges and len(free[name]) > 1]
-    if between and (own := [name for name in people if name not in between]):
-        others = [
-            name
-            for name in free
-            if name not in (*between, *own) and share_words(free[name], free[between[0]], leave=True)
-        ]
-        if others or len(own) > 1:
-            ways = [WayOut(each_by("--human", of), f"to compare with {', '.join(of[:4])}") for of in (between, own)]
+    if between:
+        others = [of for of in free if of not in between and share_words(free[of], free[between[0]], leave=True)]
+        own = [name for name in people if name not in between]
+        named = [] if own or judges else [name for name in others if who(name) == "judge"]
+        own = own or [name for name in others if named and not who(name)]  # Rev 1 and Rev 2, who may have differed
+        if own and ({*others} - {*own} or len(own) > 1):
+            sides = [(each_by("--human", of), f"to compare with {', '.join(of[:4])}") for of in (between, own)]
+            ways = [WayOut((*of, *each_by("--judge", named)), when) for of, when in sides]
             rule = f"{between[0]} may be made of what {', '.join(own[:4])} said: no judge, and no further person"
             raise InputError("--human", rule, ways=ways)
     if len(people) > 1:  # those that answer what a judge answers
         others = [name for name in free if name not in people]
-        theirs = [free[name] for name in [each for each in others if each in judges or who(each) == "judge"] or others]
+        of_judges = [*(each for each in judges if each in known.columns), *(of for of in others if who(of) == "judge")]
+        theirs = [known.columns[name].words for name in of_judges or others]
         people = [name for name in people if any(free[name] & words for words in theirs)] or people
         of_others = summed_up(known.frame, people, people)
         people = [name for name in people if name not in of_others]
@@ -413,7 +416,11 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
             pair = ("--judge", other, "--human", *truth)
             apart = items.only_where(known, of, pair) if (of := several_raters(known, people)) else []
             ways = [*apart, *ways, *[WayOut(pair, f"to compare {other} with {truth[0]}")] * (not apart)]
+        ways = items.of_questions(known, people, [name for name in free if name not in people]) or ways
         raise InputError("--human", f"{', '.join(people)} could each be what people said", cure=cure, ways=ways)
+    if empty := [name for name, each in known.columns.items() if not each.filled and tokens(name) & HUMAN]:
+        rule = f"no row has what people said: {', '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty"
+        raise InputError("--human", rule, cure="label some rows first")
     verdicts = [name for name in free if known.columns[name].kind == "verdict" and len(free[name]) > 1]
     judged = [name for name in verdicts if who(name) == "judge"]
     rest = [name for name in verdicts if name not in judged]
@@ -431,11 +438,16 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         made_of = summed_up(known.frame, alike, ())
         may = [name for name in alike if name not in made_of] or (verdicts if len(verdicts) == 2 and not judged else [])
         ways = [WayOut(("--human", name), f"if people said {name}") for name in may]
-        if judged and len(may) > 1:
+        if asked := items.of_questions(known, may, judged):
+            ways = [way._replace(when=f"{way.when}, if people said the others") for way in asked]
+        elif judged and len(may) > 1:
             ways.insert(0, WayOut(each_by("--human", may), f"if people said {', '.join(may)}"))
             ways += [WayOut(("--human", name), f"if {name} is people's") for name in made_of]
         one_question = all(share_words(free[name], free[verdicts[0]]) for name in verdicts)
         if not judged and one_question and not unlike(verdicts):
+            for name in verdicts if 2 < len(verdicts) <= _MOST_ASKED else ():
+                rest = [of for of in verdicts if of != name]
+                ways.append(WayOut(("--judge", name, *each_by("--human", rest)), f"if {name} alone is a judge"))
             ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
@@ -480,13 +492,10 @@ def _judges(
     if any(name in judged for name in alike) or len(alike) == 1:
         return tuple(alike), copies
     if alike:
-        ways = [
-            WayOut(each_by("--judge", alike[:6]), "all of them"),
-            *(WayOut(("--judge", name), "one") for name in alike),
-        ]
-        raise InputError(
-            "--judge", f"{', '.join(alike)} could each be a judge", cure="name each that is one", ways=ways
-        )
+        ways = [WayOut(("--judge", name), "one") for name in alike]
+        ways.insert(0, WayOut(each_by("--judge", alike[:6]), "all of them"))
+        rule = f"{', '.join(alike)} could each be a judge"
+        raise InputError("--judge", rule, cure="name each that is one", ways=ways)
     raise _no_judge(known, people, theirs)
 
 
@@ -522,12 +531,16 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
     listed = ", ".join(sorted(theirs, key=in_order)[:6]) or "numbers"
     if scores:
         rule = f"{', '.join(scores[:4])} {'holds' if len(scores) == 1 else 'hold'} numbers, where people said {listed}"
-        way = WayOut(
-            ("--judge", scores[0], *pass_rules({scores[0]: known.columns[scores[0]].numbers or (0, 1)} | ends))
-        )
+        rules = ("--judge", scores[0], *pass_rules({scores[0]: known.columns[scores[0]].numbers or (0, 1)} | ends))
+        ways = [WayOut(rules)]
+        if len(theirs) == 2 and in_words and not any(map(side, theirs)):  # safe and unsafe
+            fails = [bad] if (bad := of_bad(sorted(theirs))[0]) else sorted(theirs)
+            meant = [(f"{scores[0]}:fail={one}", f"{scores[0]}:pass={min(theirs - {one})}") for one in fails]
+            whens = (f"if {one} is what fails" for one in fails)
+            ways = [WayOut((*rules, *each_by("--words", of)), when) for of, when in zip(meant, whens, strict=True)]
         if codes := codes_of_none(theirs):
-            way = WayOut(each_by("--missing", codes), f"if {', '.join(codes)} is no answer")
-        return InputError("--judge", rule, cure="say from where on a number passes", ways=[way])
+            ways = [WayOut(each_by("--missing", codes), f"if {', '.join(codes)} is no answer")]
+        return InputError("--judge", rule, cure="say from where on a number passes", ways=ways)
     others = [
         name
         for name, each in known.columns.items()
