@@ -18,6 +18,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, WayOut
 from axisjudge.cluster import watched
+from axisjudge.imports.in_a_cell import rows_of_items
 from axisjudge.imports.judgement import JUDGED, ImportOptions, share_of, word_or_none
 from axisjudge.imports.recognise import (
     CONFIDENCE,
@@ -104,7 +105,8 @@ def mended(columns: Columns, meant: Iterable[str], keep: str) -> tuple[Columns, 
     keep : str
         The option that says something of a word.
     """
-    made, notes = dict(columns), []
+    columns, notes = rows_of_items(columns)
+    made = dict(columns)
     said = [each.strip().lower() for each in meant]
     for head, words in texts(columns).to_dict().items():
         used = words.drop_nulls().str.strip_chars().unique()
@@ -340,7 +342,7 @@ def _says_agreement(frame: pl.DataFrame, name: str, one: str, other: str) -> boo
 def about(name: str) -> frozenset[str]:
     """What a column's name says that it is of, and not who said it or in which form.
 
-    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2")), about("CodeLlama-7b-hf")
+    >>> sorted(about("human_toxic")), sorted(about("response_a_gpt4")), sorted(about("judge_v2")), about("codellama-7b")
     (['toxic'], ['a'], [], frozenset())
     """
     every = {each for each in tokens(name.replace("CodeL", "codel")) if len(each) > 1 and not _VERSION.fullmatch(each)}

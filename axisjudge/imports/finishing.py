@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from axisjudge.families import family_of
 from axisjudge.imports.cells import each_by, of_bad, pass_rules
 from axisjudge.imports.items import kinds_of
 from axisjudge.imports.judgement import DRAW, ImportOptions, position_of
-from axisjudge.imports.recognise import kind_of
+from axisjudge.imports.recognise import is_model, kind_of
 from axisjudge.labels.own import OF_RUN, word_error
 from axisjudge.ratings import edge
 from axisjudge.ratings.edge import side, word
@@ -136,6 +136,18 @@ def _kinds(judged: pl.DataFrame, options: ImportOptions) -> dict[str, str]:
         cure = "add for each whether it is llm, decision_model, rules or human"
         raise InputError("kind of raters", "is told by no option and not by every name", listed, cure, ways)
     return kinds
+
+
+def refuse_numbered(column: str, raters: Sequence[str], people: Collection[str]) -> None:
+    """Refuse names with a number beside models' and people's (``author_2``, ``expert_7``): they may be of either."""
+    numbered = [name for name in raters if re.fullmatch(r"[^\W\d_]+[\W_]*\d+", name) and not kind_of(name)]
+    if (numbered := [name for name in numbered if name not in people]) and people and any(map(is_model, raters)):
+        own, rest = ([name for name in raters if (name in people) == of] for of in (True, False))
+        judges = [name for name in rest if name not in numbered]
+        sides = (((*own, *numbered), judges, "people"), (own, rest, "judges"))
+        ways = [WayOut((*each_by("--human", a), *each_by("--judge", b)), f"if they are {of}") for a, b, of in sides]
+        rule = f"{', '.join(numbered[:6])} of column {column!r} may be people or judges"
+        raise InputError("--human", rule, ways=ways)
 
 
 def _scales(judged: pl.DataFrame, options: ImportOptions) -> tuple[dict[str, str], list[str]]:

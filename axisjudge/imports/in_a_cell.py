@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
-from axisjudge.imports.recognise import LEAST_OWN_IDS, NAMES, last_part, texts
+from axisjudge.imports.recognise import CLUSTERS, LEAST_OWN_IDS, NAMES, last_part, named_column, texts
 
 _SEPARATORS = (",", ";", "|")
 Cells = list[Any] | pl.Series
@@ -117,3 +118,66 @@ def rows_in_lists(content: Any) -> list[dict[str, Any]]:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, list)
+
+
+#: Rows of one id are parts of one item only where so many ids or more have several rows.
+_FEWEST_PARTS = 5
+#: More or longer words do not choose between two answers.
+_MOST_CHOICES, _LONGEST_CHOICE = 8, 20
+
+
+def rows_of_items(columns: Mapping[str, Cells]) -> tuple[Mapping[str, Cells], list[str]]:
+    """The columns with one row an id where rows of one id are parts of it, and pairs of one id in one order; and which.
+
+    Parts fill each other's empty cells and never say two things. A pair that stands in the other order in another row
+    of its id is turned there, with all that is of its sides and with the words that choose between them.
+    """
+    if not (item := named_column(columns, (*NAMES["trajectory_id"], *CLUSTERS))):
+        return columns, []
+    cells = texts(columns)
+    by_item = cells.group_by(item, maintain_order=True)
+    repeated = int((by_item.len()["len"] > 1).sum())
+    if repeated < _FEWEST_PARTS or cells[item].null_count():
+        return columns, []
+    if by_item.agg(pl.all().drop_nulls().n_unique()).drop(item).max_horizontal().max() == 1:
+        whole = by_item.agg(pl.all().drop_nulls().first())
+        if bool(by_item.agg(pl.all().is_null().n_unique()).drop(item).max_horizontal().max() == 1):
+            return columns, []  # copies, and no parts
+        note = f"{item}: {cells.height:,} rows are parts of {whole.height:,} items, each read as one"
+        return whole.select(cells.columns).to_dict(), [note]
+    return _in_one_order(columns, cells, item)
+
+
+def _in_one_order(
+    columns: Mapping[str, Cells], cells: pl.DataFrame, item: str
+) -> tuple[Mapping[str, Cells], list[str]]:
+    pairs = [(name, f"{name[:-1]}b") for name in columns if re.search(r"[\W_]a$", name) and f"{name[:-1]}b" in columns]
+    of_sides = {name for pair in pairs for name in pair}
+    verdicts = [name for name in columns if name not in of_sides and _chooses(cells[name])]
+    made = [(one, other) for one, other in pairs if last_part(one) in ("model_a", "system_a", "agent_a")]
+    if len(made) != 1 or not verdicts:
+        return columns, []
+    first: dict[tuple[str, ...], list[str]] = {}
+    rows = cells.select(item, *made[0]).rows()
+    orders = [(pair, first.setdefault((of, *sorted(map(str, pair))), pair)) for of, *pair in rows]
+    turned = [at for at, (pair, order) in enumerate(orders) if pair != order]
+    if not turned:
+        return columns, []
+    new = {name: list(columns[name]) for name in (*of_sides, *verdicts)}
+    for at in turned:
+        for one, other in pairs:
+            new[one][at], new[other][at] = new[other][at], new[one][at]
+        for name in verdicts:
+            new[name][at] = _SIDE.sub(lambda side: "AaBb"["BbAa".index(side[0])], str(new[name][at] or "")) or None
+    note = f"{len(turned):,} rows name a pair of another row of its {item} the other way round; they are turned"
+    return {**columns, **new}, [f"{name}: {note}" for name in verdicts]
+
+
+#: The letter of one of two answers in a word that chooses between them: ``model_a``, ``A>B``, ``[[B]]``.
+_SIDE = re.compile(r"(?<![^\W_])[ABab](?![^\W_])")
+
+
+def _chooses(cells: pl.Series) -> bool:
+    words = cells.drop_nulls().unique().str.to_lowercase().to_list()
+    sides = {side for each in words for side in _SIDE.findall(each)}
+    return sides == {"a", "b"} and len(words) <= _MOST_CHOICES and max(map(len, words)) < _LONGEST_CHOICE

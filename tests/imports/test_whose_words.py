@@ -332,3 +332,39 @@ def test_a_score_beside_two_words_of_no_side_says_which_word_passes(tmp_path, wo
     assert judge.measures["agreement"].estimate == pytest.approx(
         sum(a == b for a, b in zip(JUDGE, ONE, strict=True)) / 80
     )
+
+
+def test_rows_of_one_id_that_fill_each_other_are_one_item(tmp_path):
+    rows = [{"id": id_, "gold": of, "gpt-4o": said} for id_, of, said in zip(IDS, ONE, JUDGE, strict=True)]
+    whole = check(written(tmp_path / "whole.csv", {name: [row[name] for row in rows] for name in rows[0]}))
+    parts = [part for row in rows for part in (row | {"mistral": "pass"}, row | {"llama": "fail"})]
+    path = tmp_path / "parts.jsonl"
+    path.write_text("\n".join(map(json.dumps, parts)), encoding="utf-8")
+    read = check(path, judges="gpt-4o", human="gold").read
+    assert read.counts == whole.read.counts
+    assert any("160" in note for note in read.notes)
+    kinds = {"gold": "human", "gpt-4o": "llm"}
+    table = import_ratings([path], ImportOptions(kinds=kinds, question=("ok",))).ratings
+    assert table.height == 160  # and no repeats
+
+
+def test_pairs_in_either_order_are_turned_into_one_with_what_was_said_of_their_sides(tmp_path):
+    winner = {"pass": "model_a", "fail": "model_b"}
+    turned = {"model_a": "model_b", "model_b": "model_a"}
+    rows = []
+    for n, (one, said) in enumerate(zip(ONE, JUDGE, strict=True)):
+        pair = {"question_id": f"q{n}", "model_a": "vicuna", "model_b": "alpaca"}
+        rows.append({**pair, "judge": "gpt-4", "winner": winner[said]})
+        swapped = {**pair, "model_a": "alpaca", "model_b": "vicuna"} if n % 2 else pair
+        rows.append({**swapped, "judge": "expert_1", "winner": turned[winner[one]] if n % 2 else winner[one]})
+    path = written(tmp_path / "t.csv", {name: [row[name] for row in rows] for name in rows[0]})
+    read = check(path, item=["question_id", "model_a", "model_b"]).read
+    agreed = sum(a == b for a, b in zip(JUDGE, ONE, strict=True)) / 80
+    (of_judge,) = read.compared.values()
+    assert (read.votes.n_items, of_judge["agreement"].estimate) == (80, pytest.approx(agreed))
+    assert any("40" in note and "winner" in note for note in read.notes)
+    more = [{**row, "judge": "author_2"} for row in rows if row["judge"] == "expert_1"]
+    path = written(tmp_path / "u.csv", {name: [row[name] for row in (*rows, *more)] for name in rows[0]})
+    with pytest.raises(InputError, match="author_2") as error:
+        check(path, item=["question_id", "model_a", "model_b"])
+    assert [told(way)["human"] for way in error.value.ways] == [["expert_1", "author_2"], ["expert_1"]]

@@ -508,7 +508,7 @@ def _votes(cells: CellTable, given: Mapping[str, Any]) -> tuple[Recognised, Role
         return _votes(replace(whole, frame=whole.records, records=None), given)
     meant_words = _meant(given["means"], (*roles.judges, *roles.people))
     more = {name: given[name] for name in ("words", "positive", "scale")}
-    used = tuple(f"{name}: " for name in (*roles.answers, *roles.confidence.values()))
+    used = tuple(f"{name}: " for name in (*roles.answers, roles.item, *roles.confidence.values()))
     notes = [note for note in changed if note.startswith(used)]
     several = known.named("question")
     if several in roles.left_out and len(asked := sorted(known.columns[several].words)) > 1:

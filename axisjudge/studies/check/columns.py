@@ -28,6 +28,7 @@ from axisjudge.imports.cells import (
     unlike,
     words_meant,
 )
+from axisjudge.imports.finishing import refuse_numbered
 from axisjudge.imports.recognise import (
     CLUSTERS,
     HUMAN,
@@ -185,11 +186,10 @@ def _is_long(known: Recognised, wishes: Roles) -> bool:
 
 def _rater(known: Recognised) -> str:
     """The column that names raters: by its name, else the only one whose cells do."""
-    of = [name for name in known.of("rater") if not (name in items.makers(known) or items.of_its_record(known, name))]
+    others = items.makers(known)
+    of = [name for name in known.of("rater") if not (name in others or items.of_its_record(known, name))]
     named = known.named("rater")
-    names_raters = not (
-        named in items.makers(known) or holds_answers(known, named) or items.of_its_record(known, named)
-    )
+    names_raters = not (named in others or holds_answers(known, named) or items.of_its_record(known, named))
     return (named if names_raters else "") or (of[0] if len(of) == 1 else "")
 
 
@@ -224,9 +224,9 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     raters = _names_in(known, rater)
     alone = wishes.judges == NOBODY
     people = wishes.people or (tuple(raters) if alone else _long_people(known, rater, raters, wishes))
-    others = [name for name in raters if name not in people]
-    likely = [name for name in others if kind_of(name) != "human" and not tokens(name) & MADE]
-    judges = () if alone else wishes.judges or tuple(likely or others)
+    others = tuple(name for name in raters if name not in people)
+    likely = tuple(name for name in others if kind_of(name) != "human" and not tokens(name) & MADE)
+    judges = () if alone else wishes.judges or likely or others
     made = [] if wishes.people or alone else [name for name in people if tokens(name) & MADE]
     if made and len(people) > 1:
         own = [name for name in people if name not in made]
@@ -242,8 +242,8 @@ def _long(known: Recognised, wishes: Roles) -> Roles:
     for option, names in (("--judge", judges), ("--human", people)):
         if absent := [name for name in names if name not in raters]:
             raise InputError(option, f"must name raters of column {rater!r}", absent, f"they are {', '.join(raters)}")
-    sure = [name for name in known.columns if known.columns[name].kind == "confidence"]  # high and low are no numbers
-    confidence_column = wishes.confidence.get("", "") or named_column(sure, tuple(SIDES["confidence"]))
+    sure = named_column(known.of("confidence"), tuple(SIDES["confidence"]))  # high and low are no numbers
+    confidence_column = wishes.confidence.get("", "") or sure
     confidence = dict.fromkeys(judges, confidence_column) if confidence_column else {}
     cluster = _cluster(known, wishes, {rater, value, item}, item=item)
     reason = known.named("rationale")
@@ -265,6 +265,7 @@ def _long_people(known: Recognised, rater: str, raters: Sequence[str], wishes: R
         human = {name for name in raters if who(name) == "people" or (all(kinds.values()) and kinds[name] == "human")}
     if wishes.judges:
         human = human or set(raters) - set(wishes.judges)
+    refuse_numbered(rater, [] if kind or wishes.judges else raters, human)
     if not human - set(wishes.judges):
         listed = ", ".join(raters[:8])
         may = [name for name in raters if not kind and not is_model(name) and name not in wishes.judges]
@@ -408,8 +409,7 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
     if people:
         cure = "name people's column, or several people by --human once each"
         ways = [WayOut(("--human", name)) for name in people[:6]]
-        if len(several) > 1:
-            ways.insert(0, WayOut(each_by("--human", several), "several people"))
+        ways[:0] = [WayOut(each_by("--human", several), "several people")] * (len(several) > 1)
         sure = ([name for name in people if tokens(name) & own] for own in (TRUTH, HUMAN))
         if len(people) == 2 and (truth := next((of for of in sure if len(of) == 1), [])):
             (other,) = {*people} - {*truth}
