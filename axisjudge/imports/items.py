@@ -75,6 +75,8 @@ _OF_WORK = ANSWERED | words_in("text summary translation story")
 
 def of_candidate(known: Recognised, name: str) -> bool:
     """Whether a numbered column is of the answer of that number: ``human_score_1`` beside ``response_1``."""
+    if (of := re.fullmatch(r".+_(chosen|rejected)", plain(name))) and of[1] in known.columns:
+        return True  # score_chosen, score_rejected
     numbered = r"(.+?)[\W_]?(\d|[ab])"
     if (of := re.fullmatch(numbered, plain(name))) is None or of[1] in TEXTS or of[1] in NAMES["rater"]:
         return False  # annotator_1 is somebody, and says nothing of response_1 alone

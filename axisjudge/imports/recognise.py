@@ -407,7 +407,7 @@ def _of_words(column: KnownColumn, name: str, own: set[str]) -> str:
         return "verdict"
     if name in NAMES["rater"]:
         return "candidate" if name == "model" else "rater"
-    if name in CANDIDATES:
+    if name in CANDIDATES or name.endswith("_model"):
         return "candidate"
     named = len(words) > 1 and (who(column.name) or own & _VERDICT)
     return "verdict" if named else "other"

@@ -271,15 +271,17 @@ def test_unnamed_columns_beside_a_judge_may_be_those_who_differed(tmp_path):
 
 def test_which_of_three_unnamed_raters_is_the_judge_is_asked(tmp_path):
     path = written(tmp_path / "t.csv", {"item": IDS, "r1": ONE, "r2": OTHER, "r3": JUDGE})
-    assert [told(way)["judge"] for way in refused(check, path)] == [["r1"], ["r2"], ["r3"], ["none"]]
+    assert [told(way)["judge"] for way in refused(check, path)] == [["none"], ["r3"], ["r2"], ["r1"]]
 
 
 def test_a_text_that_was_expected_is_no_persons_word_for_a_judges_score(tmp_path):
     scores = {"scores.Factuality": [0.6, 1, 0, 1] * 20, "scores.Human correctness": [1, 1, 0, 1] * 20}
     path = written(tmp_path / "t.csv", {"item": IDS, "expected": ["see the manual"] * 80, **scores})
-    for way in refused(check, path):
-        judges, people = told(way)["judge"], told(way)["human"]
-        assert check(path, judges=judges, human=people).read.roles.people == ("scores.Human correctness",)
+    (way,) = refused(check, path)
+    options = dict(zip(way.options[::2], way.options[1::2], strict=True))
+    read = check(path, judges=options["--judge"], pass_if=options["--pass-if"]).read
+    assert read.roles.people == ("scores.Human correctness",)
+    assert read.judges[0].measures["agreement"].estimate == 1
 
 
 def test_raters_of_several_questions_are_compared_question_by_question(tmp_path):
@@ -368,3 +370,14 @@ def test_pairs_in_either_order_are_turned_into_one_with_what_was_said_of_their_s
     with pytest.raises(InputError, match="author_2") as error:
         check(path, item=["question_id", "model_a", "model_b"])
     assert [told(way)["human"] for way in error.value.ways] == [["expert_1", "author_2"], ["expert_1"]]
+
+
+def test_scores_of_two_sides_and_names_of_writers_are_no_raters_of_a_pair(tmp_path):
+    texts = {"chosen": [f"a good answer {n}" for n in range(80)], "rejected": [f"a bad answer {n}" for n in range(80)]}
+    writers = {"chosen_model": ["gpt-4", "human"] * 40, "rejected_model": ["llama-7b", "human_buggy"] * 40}
+    scores = {"score_chosen": [n / 7 for n in range(80)], "score_rejected": [n / 9 for n in range(80)]}
+    rows = {"id": IDS, **texts, **writers, **scores, "results": [1, 1, 0, 1] * 20}
+    with pytest.raises(InputError) as error:
+        check(written(tmp_path / "t.csv", rows))
+    named = {option for way in error.value.ways for option in way.options}
+    assert not any(column in option for option in named for column in (*writers, *scores))

@@ -64,8 +64,6 @@ from axisjudge.studies._shared.frames import Floats
 ROW = "axisjudge row"
 #: What stands for judges where people alone are compared.
 NOBODY = ("none",)
-#: Of more raters that no name tells apart it is not asked which one is the judge.
-_MOST_ASKED = 5
 
 
 @dataclass(frozen=True)
@@ -394,7 +392,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         others = [name for name in free if name not in people]
         of_judges = [*(each for each in judges if each in known.columns), *(of for of in others if who(of) == "judge")]
         theirs = [known.columns[name].words for name in of_judges or others]
-        people = [name for name in people if any(free[name] & words for words in theirs)] or people
+        people = [
+            name for name in people if any(share_words(words, free[name], leave=True) for words in theirs)
+        ] or people
         of_others = summed_up(known.frame, people, people)
         people = [name for name in people if name not in of_others]
     by_stem: dict[str, list[str]] = {}
@@ -445,10 +445,10 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
             ways += [WayOut(("--human", name), f"if {name} is people's") for name in made_of]
         one_question = all(share_words(free[name], free[verdicts[0]]) for name in verdicts)
         if not judged and one_question and not unlike(verdicts):
-            for name in verdicts if 2 < len(verdicts) <= _MOST_ASKED else ():
+            ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
+            for name in verdicts[::-1] if len(verdicts) > 2 else ():
                 rest = [of for of in verdicts if of != name]
                 ways.append(WayOut(("--judge", name, *each_by("--human", rest)), f"if {name} alone is a judge"))
-            ways.append(WayOut(("--judge", *NOBODY, *each_by("--human", verdicts)), "people said all"))
         cure = "name by --human what people said" if len(judged) < len(verdicts) else "people's words are missing"
         raise InputError("--human", rule, cure=cure, ways=ways)
     rule = "no column is recognised as what people said, and none holds verdicts"
@@ -467,7 +467,7 @@ def _judges(
         for name, words in free.items()
         if (len(words) > 1 or who(name) == "judge")
         and who(name) != "people"
-        and not tokens(name) & SIDES["confidence"]
+        and not (tokens(name) & SIDES["confidence"] or (known.columns[name].fractions and len(theirs) == 2))
         and share_words(words, theirs, leave=who(name) == "judge")
     ]
     agree = agreeing(known, alike, people)
@@ -518,7 +518,7 @@ def _no_judge(known: Recognised, people: Sequence[str], theirs: frozenset[str]) 
         for name, each in known.columns.items()
         if each.numbers
         and name not in people
-        and last_part(name) not in OF_ROWS
+        and not (last_part(name) in OF_ROWS or items.of_candidate(known, name))
         and (each.kind == "verdict" or (who(name) == "judge" and not tokens(name) & MEASURED))
         and (
             each.fractions
