@@ -381,3 +381,9 @@ def test_scores_of_two_sides_and_names_of_writers_are_no_raters_of_a_pair(tmp_pa
         check(written(tmp_path / "t.csv", rows))
     named = {option for way in error.value.ways for option in way.options}
     assert not any(column in option for option in named for column in (*writers, *scores))
+
+
+def test_whether_a_judge_matched_is_no_second_label_beside_grades(tmp_path):
+    grades = {"label": [0, 1, 2, 3] * 20, "llm_label": [0, 1, 2, 2] * 20}
+    path = written(tmp_path / "t.csv", {"item": IDS, **grades, "llm_matches_gold": [True, True, True, False] * 20})
+    assert check(path).read.roles.people == ("label",)

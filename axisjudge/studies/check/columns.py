@@ -56,7 +56,7 @@ from axisjudge.imports.recognise import (
     tokens,
     who,
 )
-from axisjudge.ratings.edge import of_unlike_scales, side
+from axisjudge.ratings.edge import of_unlike_scales, same_choices, side
 from axisjudge.ratings.scales import codes_of_none, number_of, plain
 from axisjudge.studies._shared.frames import Floats
 
@@ -392,11 +392,9 @@ def _people(known: Recognised, free: Mapping[str, frozenset[str]], judges: Seque
         others = [name for name in free if name not in people]
         of_judges = [*(each for each in judges if each in known.columns), *(of for of in others if who(of) == "judge")]
         theirs = [known.columns[name].words for name in of_judges or others]
-        people = [
-            name for name in people if any(share_words(words, free[name], leave=True) for words in theirs)
-        ] or people
-        of_others = summed_up(known.frame, people, people)
-        people = [name for name in people if name not in of_others]
+        fit = [name for name in people if any(free[name] & words for words in theirs)]
+        people = fit or [name for name in people if any(same_choices(of, free[name]) for of in theirs)] or people
+        people = sorted({*people} - {*summed_up(known.frame, people, people)}, key=people.index)
     by_stem: dict[str, list[str]] = {}
     for name in people:
         stem = re.sub(r"[\W_]*\w?\d*$", "", re.sub(r"(?<=[\W_])\d+(?=[\W_])", "", name.casefold()))
