@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from axisjudge.spec import JudgeSpec, Provider
     from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
-__version__ = "3.0.0"
+__version__ = "4.0.0"
 
 _HOME = {
     "Step": "axisjudge.trajectory",
