@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import axisjudge
+from axisjudge.datasets.registry import demo_paths
 
 ROOT = Path(axisjudge.__file__).parent
 
@@ -221,3 +223,26 @@ def test_a_record_changes_and_compares_only_where_it_can() -> None:
             if made and "eq=False" not in made and any(table.search(ast.unparse(each)) for each in fields.values()):
                 wrong.append(f"{path.relative_to(ROOT)}: {node.name} holds a table and is compared by its fields")
     assert wrong == []
+
+
+@pytest.mark.parametrize(("command", "most"), [("check", 60), ("agreement", 80)])
+def test_a_command_enters_few_files(command: str, most: int, tmp_path: Path) -> None:
+    """The modules of ours that stand loaded when it ends: what a reader has to know of to follow it."""
+    table, ratings = tmp_path / "t.csv", tmp_path / "r.jsonl"
+    table.write_text("id,judge,human\n" + "".join(f"{n},{n % 2},{n % 3 // 2}\n" for n in range(30)))
+    runs = axisjudge.read_trajectories(*demo_paths()).trajectories[:30]
+    axisjudge.judge(runs, ["rules", "simulated:wren"], out=ratings, progress=False)
+    given = {"check": table, "agreement": ratings}[command]
+    code = f"""
+import sys
+from axisjudge.cli import main
+sys.argv = ["axisjudge", "{command}", {str(given)!r}]
+try:
+    main()
+except SystemExit as end:
+    print(end.code, sum(name.partition(".")[0] == "axisjudge" for name in sys.modules), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ended, entered = done.stderr.splitlines()[-1].split()
+    assert ended in ("None", "0"), done.stderr
+    assert int(entered) <= most

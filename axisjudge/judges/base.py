@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Reply, Sheet
-from axisjudge.judges.lifecycle import Retirement
 from axisjudge.judges.prompt import Prefix, shared_prefix
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, RaterKind
+
+if TYPE_CHECKING:
+    from axisjudge.judges.lifecycle import Retirement
 
 Rubrics = Mapping[Axis, Rubric]
 

@@ -25,7 +25,6 @@ from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.split import find_split, read_split
 from axisjudge.results import Result
 from axisjudge.rubric.axes import Rubric, load_rubric
-from axisjudge.rubric.next_version import check_newest, check_versions
 from axisjudge.spec.judge_spec import JudgeSpec, parse_specs, price_list_of
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis, verdict_schema
@@ -194,6 +193,8 @@ def make_lock(
     if plan.n is not None and plan.n > n_held_out:
         raise InputError("plan.n", f"the held-out side has {n_held_out} runs", plan.n)
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}
+    from axisjudge.rubric.next_version import check_newest, check_versions
+
     check_versions(rubrics.values())
     check_newest(rubric for axis, rubric in rubrics.items() if axis in plan.axes and axis not in (versions or {}))
     lock = {

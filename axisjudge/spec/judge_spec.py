@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.families import family_of
-from axisjudge.spec.own_models import own_model
 
 # What a provider declares: how its judges are made, which options they take, whose family they are.
 
@@ -273,6 +272,8 @@ class JudgeSpec(BaseModel):
         options = _options(text, name, provider, pairs)
         _check_model(text, name, provider, model, url)
         url = _in_one_way(url)
+        from axisjudge.spec.own_models import own_model
+
         stated = own_model(name, model)
         stated_family = options.pop("family", None) or (stated and stated.family)
         family = stated_family or provider.family_of(model) or family_of(model)

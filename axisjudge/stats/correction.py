@@ -35,7 +35,6 @@ from axisjudge.stats import uneven_draws
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import ClusteredShare, CountTerms, Estimate, counts_of, difference_ends, many
-from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.proportions import cluster_codes, clustered_proportion, normal_quantile
 from axisjudge.stats.uneven_draws import (
     Floats,
@@ -426,6 +425,8 @@ def _with_the_judge(sample: LabelledSample, verdicts: Floats, strata: tuple[Stra
     n_units = effective_clusters(of_cluster)
     if n_units < LARGE_SAMPLE or min(labels.sum(), (1 - labels).sum()) < LARGE_SAMPLE_RARE:
         return _post_stratified(sample)
+    from axisjudge.stats.prediction_powered import prediction_powered_mean
+
     mean = prediction_powered_mean(
         np.where(np.isnan(verdicts), 0.5, verdicts),
         sample.label,
