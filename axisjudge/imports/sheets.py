@@ -176,7 +176,7 @@ def read_sheet(path: Path) -> ReadTable:
     above: list[str] = []
     if (columns := _large(path) if large else None) is None:
         raw = read_bytes(path)
-        if raw[:4] == b"PAR1" or path.suffix == ".parquet":
+        if raw[:4] == b"PAR1" or raw[:6] == b"ARROW1" or path.suffix == ".parquet":
             return _parquet(path)
         text = decoded(path, raw)
         if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
@@ -540,7 +540,7 @@ def _spread(row: Mapping[str, Any]) -> Row:
 
 def _parquet(path: Path) -> ReadTable:
     try:
-        frame = pl.read_parquet(path)
+        frame = (pl.read_ipc if read_bytes(path)[:6] == b"ARROW1" else pl.read_parquet)(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
     if pairs := pairs_in(frame.to_dict(as_series=False), path) if "text_chosen" in frame.columns else None:

@@ -50,8 +50,24 @@ def separated_rows(path: Path) -> list[dict[str, str]]:
     return [dict(zip(columns, map(plain_cell, row), strict=True)) for row in rows]
 
 
+#: How files begin that hold tables and are no text, and what wrote them.
+_NO_TEXT = {
+    b"SQLite format 3": "SQLite",
+    b"ARROW1": "Arrow (Feather)",
+    b"\x89HDF": "HDF5",
+    b"%PDF": "PDF",
+    b"PK\x03\x04": "zip",
+    **{bytes([0x80, protocol]): "Python's pickle" for protocol in (2, 3, 4, 5)},
+}
+
+
 def decoded(path: Path, raw: bytes) -> str:
     """The text of a table: UTF-8, marked or not, or UTF-16; an empty one is refused."""
+    if kind := next((kind for start, kind in _NO_TEXT.items() if raw.startswith(start)), ""):
+        cure = "write it as CSV, JSON Lines or Parquet"
+        if kind == "SQLite":
+            cure = f"name a table or a query: sqlite3 -header -csv {path} 'select * from TABLE' > {path.stem}.csv"
+        raise InputError(str(path), f"is a file of {kind}, and no text", cure=cure)
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = raw.decode(encoding)

@@ -321,3 +321,15 @@ def test_sums_below_a_blank_line_are_no_rows(tmp_path):
         "people",
         "",
     ]
+
+
+def test_files_that_are_no_text_are_named_and_arrow_is_read(tmp_path):
+    frame = pl.DataFrame({"id": range(20), "judge": ["yes", "no"] * 10, "human": ["yes", "yes", "no", "no"] * 5})
+    frame.write_ipc(tmp_path / "t.feather")
+    assert sheets.read_sheet(tmp_path / "t.feather").columns.keys() == {"id", "judge", "human"}
+    for start, kind in ((b"SQLite format 3\0", "SQLite"), (b"\x80\x04\x95", "pickle"), (b"\x89HDF\r\n", "HDF5")):
+        (tmp_path / "t.bin").write_bytes(start + bytes(range(256)))
+        with pytest.raises(InputError, match=kind) as error:
+            sheets.read_sheet(tmp_path / "t.bin")
+        assert "UTF-8" not in str(error.value)
+        assert ("sqlite3" in error.value.cure) == (kind == "SQLite")
