@@ -102,7 +102,8 @@ def _name_raters(cell: Any) -> bool:
 def rows_in_lists(content: Any) -> list[dict[str, Any]]:
     """Rows that are lists, their headings the first one or a list beside them (pandas' ``split``, W&B); else none."""
     lists = [content] if isinstance(content, list) else list(content.values()) if isinstance(content, Mapping) else []
-    rows = next((each for each in lists if isinstance(each, list) and each and all(map(_is_list, each))), [])
+    of_lists = (each for each in lists if isinstance(each, list) and each)
+    rows = next((each for each in of_lists if all(isinstance(row, list) for row in each)), [])
     if not rows:
         return []
     others = [each for each in lists if each is not rows and isinstance(each, list)]
@@ -114,10 +115,6 @@ def rows_in_lists(content: Any) -> list[dict[str, Any]]:
     named = len(names) > 1 and all(isinstance(each, str) for each in names) and len({*names}) == len(names)
     fit = named and all(len(row) == len(names) for row in rows)
     return [dict(zip(names, row, strict=True)) for row in rows] if fit else []
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
 
 
 #: Rows of one id are parts of one item only where so many ids or more have several rows.

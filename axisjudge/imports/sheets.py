@@ -176,8 +176,10 @@ def read_sheet(path: Path) -> ReadTable:
     above: list[str] = []
     if (columns := _large(path) if large else None) is None:
         raw = read_bytes(path)
-        if raw[:4] == b"PAR1" or raw[:6] == b"ARROW1" or path.suffix == ".parquet":
-            return _parquet(path)
+        if raw[:6] == b"ARROW1":
+            return _of_frame(path, pl.read_ipc, "an Arrow file")
+        if raw[:4] == b"PAR1" or path.suffix == ".parquet":
+            return _of_frame(path, pl.read_parquet, "a Parquet file")
         text = decoded(path, raw)
         if path.suffix.lower() in (".json", *LINES) or text.lstrip()[:1] in ("{", "["):
             content = json_content(path)
@@ -538,11 +540,11 @@ def _spread(row: Mapping[str, Any]) -> Row:
     return made if made == row else _spread(made)
 
 
-def _parquet(path: Path) -> ReadTable:
+def _of_frame(path: Path, read: Callable[[Path], pl.DataFrame], kind: str) -> ReadTable:
     try:
-        frame = (pl.read_ipc if read_bytes(path)[:6] == b"ARROW1" else pl.read_parquet)(path)
+        frame = read(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(str(path), f"is not a Parquet file ({str(error).splitlines()[0]})") from error
+        raise InputError(str(path), f"is not {kind} ({str(error).splitlines()[0]})") from error
     if pairs := pairs_in(frame.to_dict(as_series=False), path) if "text_chosen" in frame.columns else None:
         return ReadTable(_beside_each_other(pairs[0]), tuple(pairs[1]))
     if not any(kind.is_nested() for kind in frame.dtypes) and "metric_output" not in frame.columns:

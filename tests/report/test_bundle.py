@@ -415,7 +415,9 @@ def test_latex_shows_what_it_would_obey() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium")
+@pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="chromium is not installed; on Debian: apt-get install chromium"
+)
 def test_a_page_is_printed_to_the_end(tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     page.write_text("<p>first</p>" + "<p style='break-before: page'>next</p>" * 3)
@@ -427,7 +429,9 @@ def test_a_page_is_printed_to_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium")
+@pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="chromium is not installed; on Debian: apt-get install chromium"
+)
 def test_a_pdf_of_another_article_is_found(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "print_pdf", composing.print_pdf)
     page, pdf = bundle / "article.html", bundle / "article.pdf"
@@ -529,7 +533,9 @@ def test_methods_name_intervals_draws_and_seeds_of_the_code_that_ran(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="pdflatex is not installed; on Debian: apt-get install texlive-latex-base"
+)
 @pytest.mark.parametrize("columns", [1, 2])
 def test_the_paper_compiles_alone_whatever_judges_are_called(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_pictures: object, columns: int
